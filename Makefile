@@ -1,0 +1,41 @@
+# Two commands for a newcomer; each installs what is missing, configures, builds and runs.
+#   make demo   V0 of the Hopper matmul on the simulated Hopper, under five schedules
+#   make test   every check: format, g++ and clang builds, all tests, sanitizers, clang-tidy
+# JOBS=n sets the number of parallel jobs (default: all cores).
+.PHONY: help demo test build format tidy portable bench install clean
+
+help:
+	@sed -n '2,4s/^# \{0,1\}//p' Makefile
+	@echo "  make build | format | tidy | portable | bench | install PREFIX=dir | clean"
+
+demo:
+	@tools/demo.sh
+
+test:
+	@tools/test.sh
+
+build:
+	@tools/setup.sh build
+	@cmake --preset release && cmake --build --preset release
+
+format:
+	@tools/setup.sh test
+	@tools/format.sh --fix
+
+tidy:
+	@tools/setup.sh test
+	@tools/tidy.sh
+
+portable:
+	@tools/setup.sh build
+	@cmake --preset portable && cmake --build --preset portable
+
+bench: build
+	@tools/bench.sh
+
+PREFIX ?= /usr/local
+install: build
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build

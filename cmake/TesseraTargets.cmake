@@ -1,0 +1,37 @@
+# Helpers that give every target the same language level, warnings and include folders.
+
+add_library(tessera_flags INTERFACE)
+target_compile_features(tessera_flags INTERFACE cxx_std_20)
+target_compile_options(tessera_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -Wnon-virtual-dtor -Wimplicit-fallthrough
+                                               -Werror=unused-result)
+target_compile_options(tessera_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Werror=reorder-init-list>)
+# g++ 12 sees overlapping copies in std::string's own operator+ (GCC bug 105651).
+target_compile_options(tessera_flags INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+target_include_directories(tessera_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+
+# tessera_component(name SOURCES a.cpp ... [DEPENDS other components] [LINK external libraries])
+# One folder of src/: an object library, and a static library of it for the component's own tests.
+function(tessera_component name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  add_library(tessera_${name}_objects OBJECT ${ARG_SOURCES})
+  target_link_libraries(tessera_${name}_objects PRIVATE tessera_flags ${ARG_LINK})
+  add_library(tessera_${name} STATIC $<TARGET_OBJECTS:tessera_${name}_objects>)
+  target_link_libraries(tessera_${name} PUBLIC tessera_flags ${ARG_LINK})
+  foreach(dependency ${ARG_DEPENDS})
+    target_link_libraries(tessera_${name} PUBLIC tessera_${dependency})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY TESSERA_OBJECTS $<TARGET_OBJECTS:tessera_${name}_objects>)
+  set_property(GLOBAL APPEND PROPERTY TESSERA_LINK ${ARG_LINK})
+endfunction()
+
+# tessera_test(name SOURCES ... LINK ... [LABELS ...]): one GoogleTest program, one ctest entry a program.
+function(tessera_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE tessera_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  if(ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+endfunction()

@@ -1,0 +1,102 @@
+#include "common/bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "jit/driver.hpp"
+
+namespace examples {
+namespace {
+
+// Device memory that is freed at the end of the scope.
+class Scratch {
+ public:
+  Scratch(int device, std::size_t bytes)
+      : device_(device), bytes_(bytes), data_(tessera::jit::device_alloc(device, bytes)) {}
+  ~Scratch() { tessera::jit::device_free(device_, data_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void overwrite(unsigned char value, void* stream) const {
+    tessera::jit::fill_bytes(device_, data_, value, bytes_, stream);
+  }
+
+ private:
+  int device_;
+  std::size_t bytes_;
+  void* data_;
+};
+
+class Event {
+ public:
+  explicit Event(int device) : device_(device), event_(tessera::jit::create_event(device)) {}
+  ~Event() { tessera::jit::destroy_event(device_, event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void record(void* stream) const { tessera::jit::record_event(device_, event_, stream); }
+  void* get() const { return event_; }
+
+ private:
+  int device_;
+  void* event_;
+};
+
+// The value below which `share` of the sorted samples lie.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (position - static_cast<double>(below));
+}
+
+}  // namespace
+
+std::vector<Timing> measure(int device, void* stream, const std::vector<Contender>& contenders, int rounds) {
+  constexpr int warm_up = 2;
+  const Scratch scratch(device, 2 * tessera::jit::device_info(device).l2_bytes);
+  const Event begin(device), end(device);
+  std::vector<std::vector<double>> samples(contenders.size());
+  for (int round = 0; round < rounds + warm_up; ++round) {
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      const std::size_t turn = (i + static_cast<std::size_t>(round)) % contenders.size();
+      scratch.overwrite(static_cast<unsigned char>(round), stream);
+      begin.record(stream);
+      contenders[turn].launch(stream);
+      end.record(stream);
+      const double ms = static_cast<double>(tessera::jit::elapsed_ms(device, begin.get(), end.get()));
+      if (round >= warm_up) samples[turn].push_back(ms);
+    }
+  }
+  std::vector<Timing> result;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    std::sort(samples[i].begin(), samples[i].end());
+    result.push_back({contenders[i].name, quantile(samples[i], 0.5), quantile(samples[i], 0.25),
+                      quantile(samples[i], 0.75), static_cast<int>(samples[i].size())});
+  }
+  return result;
+}
+
+std::vector<Row> rows_of(const std::vector<Timing>& timings, double operations, const std::string& baseline) {
+  double baseline_ms = 0;
+  for (const Timing& timing : timings) {
+    if (timing.name == baseline) baseline_ms = timing.median_ms;
+  }
+  std::vector<Row> rows;
+  for (const Timing& timing : timings) {
+    rows.push_back({timing.name, timing.median_ms, operations / (timing.median_ms * 1e9),
+                    baseline_ms / timing.median_ms, timing.low_ms, timing.high_ms});
+  }
+  return rows;
+}
+
+std::string table(const std::vector<Row>& rows, const std::vector<std::int64_t>& size, const std::string& baseline) {
+  std::string text = fmt::format("{:>7} {:>7} {:>7}  {:<10} {:>12} {:>9}  {}\n", "m", "n", "k", "name", "latency (ms)",
+                                 "tflops", "share of " + baseline);
+  for (const Row& row : rows) {
+    text += fmt::format("{:>7} {:>7} {:>7}  {:<10} {:>12.4f} {:>9.1f}  {:.3f}\n", size[0], size[1], size[2], row.name,
+                        row.latency_ms, row.tflops, row.share);
+  }
+  return text;
+}
+
+}  // namespace examples

@@ -1,0 +1,41 @@
+// Measuring on the card: every contender in every round, in rotating order, each from a cold L2, medians of CUDA
+// events.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace examples {
+
+struct Contender {
+  std::string name;
+  std::function<void(void* stream)> launch;  // enqueues one run on the CUstream
+};
+
+struct Timing {
+  std::string name;
+  double median_ms = 0;
+  double low_ms = 0, high_ms = 0;  // first and third quartile
+  int samples = 0;
+};
+
+// `rounds` runs of every contender after two that do not count. Between runs a buffer of twice the L2 cache's size is
+// overwritten, so that nothing of a run's operands is left in it.
+std::vector<Timing> measure(int device, void* stream, const std::vector<Contender>& contenders, int rounds = 20);
+
+// A row of the table of results.
+struct Row {
+  std::string name;
+  double latency_ms = 0;
+  double tflops = 0;
+  double share = 0;  // of the throughput of the row named `baseline`
+  double low_ms = 0, high_ms = 0;
+};
+std::vector<Row> rows_of(const std::vector<Timing>& timings, double operations, const std::string& baseline);
+
+// m, n, k, name, latency (ms), tflops, share of the baseline; one line a row under a heading.
+std::string table(const std::vector<Row>& rows, const std::vector<std::int64_t>& size, const std::string& baseline);
+
+}  // namespace examples

@@ -1,0 +1,134 @@
+// Runs, checks and measures the matmul kernels: hopper_matmul --help.
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "common/cublas_reference.hpp"
+#include "hopper_matmul/matmul_v0.hpp"
+#include "hopper_matmul/options.hpp"
+#include "hopper_matmul/results.hpp"
+#include "jit/cublas.hpp"
+
+namespace hopper_matmul {
+namespace {
+
+Device make_device(const Options& options) {
+  const Schedule schedule = Schedule::parse(options.schedule);
+  if (options.device == "cuda") return Device::cuda();
+  if (options.device == "auto") {
+    Device best = Device::best();
+    if (!best.is_simulated()) return best;
+  }
+  return Device::sim({.schedule = schedule});
+}
+
+template <class Script>
+Kernel<Script> make_kernel(const Options& options) {
+  if (options.config.empty()) return Kernel<Script>{};
+  return Kernel<Script>{Script::space().parse(options.config)};
+}
+
+const char* why_not_measured(const Device& device) {
+  return device.is_simulated() ? "nothing measured: the simulated Hopper has no clock; --bench wants a GPU\n"
+                               : "nothing measured: there is nothing to multiply\n";
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// What results are judged by: all of an independent product, and on a GPU, where that is cuBLAS with its own rounding
+// errors, some rows in fp64 as well.
+struct Oracle {
+  examples::Reference whole;
+  std::vector<std::int64_t> rows;
+  examples::Reference sampled;
+
+  template <class T>
+  examples::Comparison judge(std::span<const T> out) const {
+    examples::Comparison result = examples::compare<T>(out, whole);
+    if (rows.empty()) return result;
+    const auto some = examples::take_rows<T>(out, whole.n, rows);
+    return examples::worse(result, examples::compare<T>(some, sampled));
+  }
+};
+
+template <class T>
+Oracle make_oracle(const Device& device, const Buffer<T>& a_buffer, const Buffer<T>& b_buffer) {
+  const std::vector<T> a_host = a_buffer.to_host(), b_host = b_buffer.to_host();
+  const auto a = examples::to_float<T>(a_host), b = examples::to_float<T>(b_host);
+  const std::int64_t m = a_buffer.shape()[0], n = b_buffer.shape()[0], k = a_buffer.shape()[1];
+  if (device.is_simulated()) return {examples::reference_matmul(a, b, m, n, k), {}, {}};
+  Oracle oracle{
+      examples::cublas_reference(device.ordinal(), dtype_of<T>, a, b, m, n, k), examples::sample_rows(m, 64), {}};
+  oracle.sampled = examples::reference_rows(a, b, n, k, oracle.rows);
+  return oracle;
+}
+
+// Both kernels into the same output, in the same run.
+template <class T, class K>
+std::vector<examples::Row> bench(const Device& device, K& matmul, const Buffer<T>& a, const Buffer<T>& b,
+                                 const Buffer<T>& c, const Options& options) {
+  const auto m = a.shape()[0], n = b.shape()[0], k = a.shape()[1];
+  tessera::jit::Cublas cublas(device.ordinal());
+  const std::vector<examples::Contender> contenders = {
+      {"cublas", [&](void* stream) { cublas.gemm(dtype_of<T>, m, n, k, a.data(), b.data(), c.data(), stream); }},
+      {options.version, [&](void* stream) { matmul.launch({.stream = stream}, m, n, k, a, b, c); }}};
+  return examples::rows_of(examples::measure(device.ordinal(), nullptr, contenders),
+                           2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), "cublas");
+}
+
+// Launches into a buffer of NaN as often as asked, and judges every launch's result.
+template <class T>
+int run(const Options& options) {
+  const std::int64_t m = options.size[0], n = options.size[1], k = options.size[2];
+  const Device device = make_device(options);
+  const auto a = device.randn<T>({m, k}, 1), b = device.randn<T>({n, k}, 2);
+  auto c = device.empty<T>({m, n});
+  auto matmul = make_kernel<MatmulTma<T>>(options);
+
+  const Oracle oracle = make_oracle(device, a, b);
+  const std::vector<T> poison(c.size(), T::from_bits(0x7fff));
+  std::vector<T> previous;
+  Results results;
+  for (int launch = 0; launch < options.launches; ++launch) {
+    c.copy_from_host(poison);
+    const auto begin = std::chrono::steady_clock::now();
+    matmul(m, n, k, a, b, c);
+    device.synchronize();
+    if (launch == 0) results.first_call_seconds = seconds_since(begin);
+    std::vector<T> out = c.to_host();
+    // Equal bits need no second judgement.
+    if (launch == 0 || (!out.empty() && std::memcmp(out.data(), previous.data(), c.bytes()) != 0)) {
+      results.comparison = examples::worse(results.comparison, oracle.judge<T>(out));
+    }
+    previous = std::move(out);
+  }
+  results.reference = oracle.whole.name;
+  results.device = device.name();
+  results.report = matmul.report();
+  const bool measurable = options.bench && !device.is_simulated() && c.size() != 0 && k != 0;
+  if (measurable) results.bench = bench(device, matmul, a, b, c, options);
+  std::fputs(to_string(options, results).c_str(), stdout);
+  if (options.bench && !measurable) std::fputs(why_not_measured(device), stdout);
+  if (!options.json.empty()) write_json(options.json, options, results);
+  return results.comparison.wrong_elements == 0 ? 0 : 1;
+}
+
+int exit_code_of(const Error& error) { return error.kind() == ErrorKind::user ? 2 : 3; }
+
+}  // namespace
+}  // namespace hopper_matmul
+
+int main(int argc, char** argv) try {
+  hopper_matmul::Options options;
+  if (const auto code = hopper_matmul::parse(argc, argv, options)) return *code;
+  return options.dtype == "f16" ? hopper_matmul::run<tessera::float16>(options)
+                                : hopper_matmul::run<tessera::bfloat16>(options);
+} catch (const tessera::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return hopper_matmul::exit_code_of(error);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 3;
+}

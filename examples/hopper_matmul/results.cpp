@@ -1,0 +1,99 @@
+#include "hopper_matmul/results.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace hopper_matmul {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using tessera::CandidateReport;
+using tessera::Report;
+
+const char* name_of(Report::Ranking ranking) {
+  switch (ranking) {
+    case Report::Ranking::single: return "single";
+    case Report::Ranking::measured: return "measured";
+    case Report::Ranking::recorded: return "recorded";
+    case Report::Ranking::estimated: return "estimated";
+  }
+  return "?";
+}
+
+// JSON has no NaN.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json to_json(const CandidateReport& candidate) {
+  Json json{{"config", candidate.config},
+            {"status", tessera::to_string(candidate.status)},
+            {"warps", candidate.warps},
+            {"shared_bytes", candidate.shared_bytes},
+            {"register_estimate", candidate.register_estimate},
+            {"registers", candidate.registers},
+            {"spill_bytes", candidate.spill_bytes},
+            {"time_us", number(candidate.time_us)}};
+  if (!candidate.reason.empty()) json["reason"] = candidate.reason;
+  if (!candidate.remarks.empty()) json["remarks"] = candidate.remarks;
+  return json;
+}
+
+}  // namespace
+
+std::string to_string(const Options& options, const Results& results) {
+  const Report& report = results.report;
+  std::string text = fmt::format("{} {}×{}×{} {} on {}", options.version, options.size[0], options.size[1],
+                                 options.size[2], options.dtype, results.device);
+  if (!report.config.empty()) {
+    text += fmt::format(", {} ({}, {} candidate{})", report.config, name_of(report.ranking), report.candidates.size(),
+                        report.candidates.size() == 1 ? "" : "s");
+  }
+  text += fmt::format("\nrelative_error={:.3e} wrong_elements={}\n", results.comparison.relative_error,
+                      results.comparison.wrong_elements);
+  text += fmt::format("  reference: {}; launches checked: {}; first call {:.2f} s\n", results.reference,
+                      options.launches, results.first_call_seconds);
+  if (!results.comparison.first_wrong.empty()) text += fmt::format("  wrong: {}\n", results.comparison.first_wrong);
+  if (!report.cuda_path.empty()) text += fmt::format("  emitted CUDA: {}\n", report.cuda_path);
+  if (!results.bench.empty()) text += examples::table(results.bench, options.size, "cublas");
+  return text;
+}
+
+void write_json(const std::string& path, const Options& options, const Results& results) {
+  const Report& report = results.report;
+  Json json{{"example", "hopper_matmul"},
+            {"version", options.version},
+            {"dtype", options.dtype},
+            {"size", options.size},
+            {"device", results.device},
+            {"driver", report.driver},
+            {"compiler", report.compiler},
+            {"config", report.config},
+            {"ranking", name_of(report.ranking)},
+            {"bucket", report.bucket},
+            {"launches", options.launches},
+            {"reference", results.reference},
+            {"relative_error", number(results.comparison.relative_error)},
+            {"wrong_elements", results.comparison.wrong_elements},
+            {"first_call_seconds", results.first_call_seconds}};
+  json["remarks"] = report.remarks;
+  json["bench"] = Json::array();
+  for (const examples::Row& row : results.bench) {
+    json["bench"].push_back({{"name", row.name},
+                             {"latency_ms", row.latency_ms},
+                             {"first_quartile_ms", row.low_ms},
+                             {"third_quartile_ms", row.high_ms},
+                             {"tflops", row.tflops},
+                             {"share", row.share}});
+  }
+  json["candidates"] = Json::array();
+  for (const CandidateReport& candidate : report.candidates) json["candidates"].push_back(to_json(candidate));
+  std::ofstream file(path);
+  file << json.dump(2) << '\n';
+  file.close();
+  if (!file) throw std::runtime_error(fmt::format("{}: the results cannot be written there", path));
+}
+
+}  // namespace hopper_matmul

@@ -1,0 +1,12 @@
+// The language for kernel authors, without the runtime.
+#pragma once
+
+#include "tessera/lang/arguments.hpp"
+#include "tessera/lang/instruction.hpp"
+#include "tessera/lang/layout.hpp"
+#include "tessera/lang/params.hpp"
+#include "tessera/lang/scalar_functions.hpp"
+#include "tessera/lang/scope.hpp"
+#include "tessera/lang/script.hpp"
+#include "tessera/lang/tensor.hpp"
+#include "tessera/lang/tile.hpp"

@@ -1,0 +1,216 @@
+// The thread IR: what one thread executes. Collective instructions (ldmatrix, mma, barriers) are executed by a whole
+// warp together. The CUDA printer turns each statement into one line; the simulated Hopper executes the same
+// statements. Nothing after this form makes decisions: addresses, swizzles, fragments, masks and counts are all here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/context.hpp"
+
+namespace tessera::ir::thread {
+
+// Consecutive elements of a register array, beginning at `index` (an element index).
+struct RegRef {
+  const RegArray* array = nullptr;
+  const Expr* index = nullptr;
+};
+
+struct DeclareRegs final : StmtOf<StmtKind::thread_DeclareRegs> {
+  const RegArray* array;  // uninitialised
+  DeclareRegs(SourceLoc l, const RegArray* a) : StmtOf(l), array(a) {}
+};
+
+// Elements dst[0..values.size()) = values. All values are computed before the first is written. For 16-bit types the
+// lowering writes pairs that share a 32-bit register (even index, two values) wherever it can.
+struct WriteRegs final : StmtOf<StmtKind::thread_WriteRegs> {
+  RegRef dst;
+  std::vector<const Expr*> values;
+  WriteRegs(SourceLoc l, RegRef d, std::vector<const Expr*> v) : StmtOf(l), dst(d), values(std::move(v)) {}
+};
+
+// `count` elements (1, 2, 4, 8 or 16 bytes together, naturally aligned) of pointer parameter `param`, beginning at
+// element `offset` (i64). Where `mask` (bool, may be null: always) is false nothing is read and the elements become 0.
+struct LoadGlobalVector final : StmtOf<StmtKind::thread_LoadGlobalVector> {
+  RegRef dst;
+  int count;
+  std::uint32_t param;
+  const Expr* offset;
+  const Expr* mask;
+  LoadGlobalVector(SourceLoc l, RegRef d, int n, std::uint32_t p, const Expr* o, const Expr* m)
+      : StmtOf(l), dst(d), count(n), param(p), offset(o), mask(m) {}
+};
+
+struct StoreGlobalVector final : StmtOf<StmtKind::thread_StoreGlobalVector> {
+  RegRef src;
+  int count;
+  std::uint32_t param;
+  const Expr* offset;
+  const Expr* mask;
+  StoreGlobalVector(SourceLoc l, RegRef s, int n, std::uint32_t p, const Expr* o, const Expr* m)
+      : StmtOf(l), src(s), count(n), param(p), offset(o), mask(m) {}
+};
+
+// `address` is a u32 shared-window byte address, aligned to count * size_of(type) (a power of two up to 16).
+struct LoadSharedVector final : StmtOf<StmtKind::thread_LoadSharedVector> {
+  RegRef dst;
+  int count;
+  const Expr* address;
+  LoadSharedVector(SourceLoc l, RegRef d, int n, const Expr* a) : StmtOf(l), dst(d), count(n), address(a) {}
+};
+struct StoreSharedVector final : StmtOf<StmtKind::thread_StoreSharedVector> {
+  RegRef src;
+  int count;
+  const Expr* address;
+  const Expr* mask;  // null: always
+  StoreSharedVector(SourceLoc l, RegRef s, int n, const Expr* a, const Expr* m = nullptr)
+      : StmtOf(l), src(s), count(n), address(a), mask(m) {}
+};
+
+// ldmatrix.sync.aligned.m8n8.x{1,2,4}[.trans].shared.b16 (PTX ISA 9.7.14.5.15). Lanes 8i..8i+7 give the 16-byte
+// row addresses of matrix i; matrix i lands in the i-th 32-bit register from dst.index on.
+struct LdMatrix final : StmtOf<StmtKind::thread_LdMatrix> {
+  RegRef dst;  // 2 * matrices 16-bit elements
+  int matrices;
+  bool transposed;
+  const Expr* address;
+  LdMatrix(SourceLoc l, RegRef d, int n, bool t, const Expr* a)
+      : StmtOf(l), dst(d), matrices(n), transposed(t), address(a) {}
+};
+
+// mma.sync.aligned.m16n8k16.row.col (PTX ISA 9.7.14.5.8): d = a * b + d. A: 8 elements, B: 4, D: 4 elements a thread.
+struct MmaSync final : StmtOf<StmtKind::thread_MmaSync> {
+  DType operand_type;      // f16 or bf16
+  DType accumulator_type;  // f32, or f16 with f16 operands
+  RegRef d, a, b;
+  MmaSync(SourceLoc l, DType t, DType acc, RegRef d_, RegRef a_, RegRef b_)
+      : StmtOf(l), operand_type(t), accumulator_type(acc), d(d_), a(a_), b(b_) {}
+};
+
+// barrier.cta.sync id, threads (id 0 with all threads of the CTA is __syncthreads). Executed by whole warps.
+struct BarrierSync final : StmtOf<StmtKind::thread_BarrierSync> {
+  int id;
+  int threads;
+  BarrierSync(SourceLoc l, int i, int n) : StmtOf(l), id(i), threads(n) {}
+};
+
+// bar.warp.sync over the lanes of `mask`.
+struct WarpSync final : StmtOf<StmtKind::thread_WarpSync> {
+  std::uint32_t mask;
+  WarpSync(SourceLoc l, std::uint32_t m) : StmtOf(l), mask(m) {}
+};
+
+struct MbarrierInit final : StmtOf<StmtKind::thread_MbarrierInit> {
+  const Expr* address;
+  std::uint32_t count;
+  MbarrierInit(SourceLoc l, const Expr* a, std::uint32_t n) : StmtOf(l), address(a), count(n) {}
+};
+// Every active thread arrives once with `count`.
+struct MbarrierArrive final : StmtOf<StmtKind::thread_MbarrierArrive> {
+  const Expr* address;
+  std::uint32_t count;
+  MbarrierArrive(SourceLoc l, const Expr* a, std::uint32_t n) : StmtOf(l), address(a), count(n) {}
+};
+// Every active thread adds `bytes` to the pending transaction count, then arrives once.
+struct MbarrierArriveExpectTx final : StmtOf<StmtKind::thread_MbarrierArriveExpectTx> {
+  const Expr* address;
+  const Expr* bytes;  // u32
+  MbarrierArriveExpectTx(SourceLoc l, const Expr* a, const Expr* b) : StmtOf(l), address(a), bytes(b) {}
+};
+// Blocks until the phase with parity `parity` (u32, 0 or 1) has completed: mbarrier.try_wait.parity in a loop.
+struct MbarrierWait final : StmtOf<StmtKind::thread_MbarrierWait> {
+  const Expr* address;
+  const Expr* parity;
+  MbarrierWait(SourceLoc l, const Expr* a, const Expr* p) : StmtOf(l), address(a), parity(p) {}
+};
+
+// cp.async.bulk.tensor.Nd.shared::cta.global.tile.mbarrier::complete_tx::bytes: one box of tensor map number `map`.
+// Every active thread issues one copy, so it stands under an If that leaves one thread.
+struct TmaLoadBox final : StmtOf<StmtKind::thread_TmaLoadBox> {
+  std::uint32_t map;
+  const Expr* destination;          // u32 shared address, aligned to 128
+  std::vector<const Expr*> coords;  // i32, innermost dimension first
+  const Expr* barrier;              // u32 shared address
+  TmaLoadBox(SourceLoc l, std::uint32_t m, const Expr* d, std::vector<const Expr*> c, const Expr* b)
+      : StmtOf(l), map(m), destination(d), coords(std::move(c)), barrier(b) {}
+};
+
+enum class FenceKind : std::uint8_t {
+  proxy_async_shared,  // fence.proxy.async.shared::cta
+  mbarrier_init        // fence.mbarrier_init.release.cluster
+};
+struct Fence final : StmtOf<StmtKind::thread_Fence> {
+  FenceKind fence;
+  std::string reason;  // why the compiler put it there; empty if the user wrote it
+  Fence(SourceLoc l, FenceKind f, std::string r) : StmtOf(l), fence(f), reason(std::move(r)) {}
+};
+
+// printf by every active thread. `pieces` alternates with `args`: pieces[0] args[0] pieces[1] ... ; pieces.size() ==
+// args.size() + 1. Integers print in decimal, floats (any float type) as %g of the value in float32, bool as 0 or 1.
+struct PrintThread final : StmtOf<StmtKind::thread_PrintThread> {
+  std::vector<std::string> pieces;
+  std::vector<const Expr*> args;
+  PrintThread(SourceLoc l, std::vector<std::string> p, std::vector<const Expr*> a)
+      : StmtOf(l), pieces(std::move(p)), args(std::move(a)) {}
+};
+
+struct Comment final : StmtOf<StmtKind::thread_Comment> {
+  std::string text;
+  Comment(SourceLoc l, std::string t) : StmtOf(l), text(std::move(t)) {}
+};
+
+enum class Swizzle : std::uint8_t { none = 0, b32 = 1, b64 = 2, b128 = 3 };  // values of CUtensorMapSwizzle
+
+// A TMA descriptor; encoded by the host once for each (pointer, shape). Dimension 0 is innermost.
+struct TensorMap {
+  std::string name;
+  std::uint32_t param = 0;  // pointer parameter
+  DType type = DType::f16;
+  const Expr* base_offset = nullptr;       // host-computable, i64 elements from the parameter's pointer
+  std::vector<const Expr*> dims;           // host-computable, i64, elements
+  std::vector<const Expr*> strides_bytes;  // host-computable, i64; one for each dimension but the innermost
+  std::vector<std::uint32_t> box;          // elements
+  Swizzle swizzle = Swizzle::none;
+  SourceLoc loc;
+};
+
+// How far a view of a pointer parameter reaches; the launch checks the caller's buffer against it.
+struct ViewExtent {
+  std::string name;
+  std::uint32_t param = 0;
+  DType type = DType::f16;
+  std::vector<const Expr*> shape;  // host-computable, i64
+  const Expr* elements = nullptr;  // host-computable, i64: one past the last element reached
+  SourceLoc loc;
+};
+
+// A tile in shared memory, for the simulator's reports and the memory map in the dumps.
+struct SharedRegion {
+  std::string name;
+  std::uint32_t offset = 0;  // bytes from shared_base
+  std::uint32_t bytes = 0;
+  bool is_barrier = false;
+  SourceLoc loc;
+};
+
+struct Kernel {
+  std::shared_ptr<Context> context;
+  std::string name;
+  SourceLoc loc;
+  std::vector<Param> params;
+  std::array<const Expr*, 3> grid{};  // host-computable, i64
+  int warps = 0;
+  int ctas_per_sm = 1;  // __launch_bounds__'s second argument: the compiler keeps registers low enough for as many
+  std::uint32_t shared_bytes = 0;
+  std::vector<TensorMap> tensor_maps;
+  std::vector<ViewExtent> views;
+  std::vector<SharedRegion> regions;
+  std::vector<std::uint32_t> written_params;  // pointer parameters that the kernel stores to
+  std::string tile_program;                   // text of the tile IR, for the head of the CUDA source
+  Block body;
+};
+
+}  // namespace tessera::ir::thread

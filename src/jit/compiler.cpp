@@ -1,0 +1,147 @@
+#include "jit/compiler.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "jit/cubin_facts.hpp"
+#include "jit/dynamic_library.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::jit {
+namespace {
+
+using Program = void*;  // nvrtcProgram
+
+// -fmad=false: every operation rounds by itself, as the IR says and the simulator does. -v is where the facts come
+// from.
+constexpr std::array flags = {"--gpu-architecture=sm_90a", "--std=c++17", "--fmad=false", "--generate-line-info",
+                              "--ptxas-options=-v"};
+
+struct Nvrtc {
+  DynamicLibrary library{{"TESSERA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, true}};
+  int (*version)(int*, int*) = nullptr;
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  int (*compile)(Program, int, const char* const*) = nullptr;
+  int (*log_size)(Program, std::size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  int (*cubin_size)(Program, std::size_t*) = nullptr;
+  int (*cubin)(Program, char*) = nullptr;
+  const char* (*error_string)(int) = nullptr;
+  std::string missing;  // the first entry point that the library lacks
+
+  Nvrtc() {
+    if (!library.loaded()) return;
+    bind(version, "nvrtcVersion");
+    bind(create, "nvrtcCreateProgram");
+    bind(destroy, "nvrtcDestroyProgram");
+    bind(compile, "nvrtcCompileProgram");
+    bind(log_size, "nvrtcGetProgramLogSize");
+    bind(log, "nvrtcGetProgramLog");
+    bind(cubin_size, "nvrtcGetCUBINSize");
+    bind(cubin, "nvrtcGetCUBIN");
+    bind(error_string, "nvrtcGetErrorString");
+  }
+
+  bool usable() const { return library.loaded() && missing.empty(); }
+
+  std::string why_not() const {
+    if (!library.loaded()) {
+      return fmt::format("NVRTC, CUDA's run-time compiler, was not found: looked for {}", library.looked_for());
+    }
+    return fmt::format("the library found as NVRTC has no {}: looked for {}", missing, library.looked_for());
+  }
+
+ private:
+  template <class F>
+  void bind(F& function, const char* name) {
+    function = reinterpret_cast<F>(library.symbol(name));
+    if (function == nullptr && missing.empty()) missing = name;
+  }
+};
+
+const Nvrtc& nvrtc() {
+  static const Nvrtc instance;
+  return instance;
+}
+
+const Nvrtc& require_nvrtc() {
+  const Nvrtc& n = nvrtc();
+  if (n.usable()) return n;
+  throw Error(ErrorKind::unsupported, {}, n.why_not(),
+              "install the CUDA toolkit 12.6 or newer, set TESSERA_NVRTC to the path of libnvrtc.so, or run on the "
+              "simulated Hopper, which needs no compiler");
+}
+
+void check(const Nvrtc& n, int code, const char* what) {
+  if (code == 0) return;
+  throw Error(ErrorKind::device, {}, fmt::format("NVRTC failed in {}: {}", what, n.error_string(code)));
+}
+
+class ProgramHolder {
+ public:
+  ProgramHolder(const Nvrtc& n, const std::string& source, const std::string& name) : nvrtc_(n) {
+    check(n, n.create(&program_, source.c_str(), (name + ".cu").c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram");
+  }
+  ~ProgramHolder() { nvrtc_.destroy(&program_); }
+  ProgramHolder(const ProgramHolder&) = delete;
+  ProgramHolder& operator=(const ProgramHolder&) = delete;
+  Program get() const { return program_; }
+
+  std::string log() const {
+    std::size_t size = 0;
+    check(nvrtc_, nvrtc_.log_size(program_, &size), "nvrtcGetProgramLogSize");
+    std::string text(size, '\0');
+    if (size > 0) check(nvrtc_, nvrtc_.log(program_, text.data()), "nvrtcGetProgramLog");
+    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
+    return text;
+  }
+
+ private:
+  const Nvrtc& nvrtc_;
+  Program program_ = nullptr;
+};
+
+}  // namespace
+
+bool available(std::string* reason) {
+  const Nvrtc& n = nvrtc();
+  if (!n.usable() && reason != nullptr) *reason = n.why_not();
+  return n.usable();
+}
+
+std::string compiler_version() {
+  const Nvrtc& n = nvrtc();
+  int major = 0, minor = 0;
+  if (!n.usable() || n.version(&major, &minor) != 0) return {};
+  return fmt::format("NVRTC {}.{}", major, minor);
+}
+
+std::string compiler_flags() { return fmt::format("{}", fmt::join(flags, " ")); }
+
+Compiled compile(const std::string& source, const std::string& kernel_name) {
+  const Nvrtc& n = require_nvrtc();
+  const ProgramHolder program(n, source, kernel_name);
+  const int code = n.compile(program.get(), static_cast<int>(flags.size()), flags.data());
+  Compiled out;
+  out.log = program.log();
+  if (code != 0) {
+    throw Error(
+        ErrorKind::device, {},
+        fmt::format("NVRTC does not compile the kernel '{}' ({}):\n{}", kernel_name, n.error_string(code), out.log),
+        "the generated text lies in the cache folder; TESSERA_DUMP=cuda prints it");
+  }
+  std::size_t size = 0;
+  check(n, n.cubin_size(program.get(), &size), "nvrtcGetCUBINSize");
+  out.cubin.resize(size);
+  check(n, n.cubin(program.get(), out.cubin.data()), "nvrtcGetCUBIN");
+  if (size == 0 || !parse_facts(out.log, kernel_name, &out.facts)) {
+    throw Error(ErrorKind::device, {},
+                fmt::format("NVRTC's log does not describe the kernel '{}':\n{}", kernel_name, out.log),
+                "this version of NVRTC is not one that Tessera knows; CUDA 12.6 to 13.x are");
+  }
+  return out;
+}
+
+}  // namespace tessera::jit

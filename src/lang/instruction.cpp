@@ -1,0 +1,245 @@
+// Tensor-core products, synchronisation, mbarriers, TMA, printing of tiles.
+#include "tessera/lang/instruction.hpp"
+
+#include <fmt/format.h>
+
+#include "lang/tracer.hpp"
+
+namespace tessera {
+
+using lang::Tracer;
+namespace tile = ir::tile;
+
+namespace {
+
+// Limits of an mbarrier's arrival and transaction counts (PTX ISA, mbarrier object: 1 to 2^20 - 1 each).
+constexpr std::int64_t most_counts = (std::int64_t{1} << 20) - 1;
+
+bool whole_warps(const tile::Group& g) { return g.begin % 32 == 0 && g.count % 32 == 0 && g.count > 0; }
+
+// mma.sync m16n8k16 (PTX ISA 9.7.14.5): the type pairs that it has, and the extents that it covers.
+void check_dot_types(Tracer& t, const tile::RegisterTensor& a, const tile::RegisterTensor& b,
+                     const tile::RegisterTensor& acc, SourceLoc loc) {
+  const bool ok = a.type == b.type && ((a.type == DType::f16 && (acc.type == DType::f32 || acc.type == DType::f16)) ||
+                                       (a.type == DType::bf16 && acc.type == DType::f32));
+  if (ok) return;
+  t.error(loc,
+          fmt::format("dot() of a {} and a {} tile into a {} accumulator", name_of(a.type), name_of(b.type),
+                      name_of(acc.type)),
+          "the tensor cores take float16 and float16 into float32 or float16, and bfloat16 and bfloat16 into float32; "
+          "convert with cast<...>(tile)");
+}
+
+void check_dot_shapes(Tracer& t, const tile::RegisterTensor& a, const tile::RegisterTensor& b,
+                      const tile::RegisterTensor& acc, SourceLoc loc) {
+  const bool fits = a.shape.size() == 2 && b.shape.size() == 2 && acc.shape.size() == 2 && a.shape[1] == b.shape[0] &&
+                    a.shape[0] == acc.shape[0] && b.shape[1] == acc.shape[1];
+  if (!fits) {
+    const bool transposed = a.shape.size() == 2 && b.shape.size() == 2 && a.shape[1] == b.shape[1];
+    t.error(loc,
+            fmt::format("dot() of shapes {} and {} into {}", lang::shape_text(a.shape), lang::shape_text(b.shape),
+                        lang::shape_text(acc.shape)),
+            transposed ? "a is {m, k}, b is {k, n}, acc is {m, n}: pass b.transpose()"
+                       : "a is {m, k}, b is {k, n}, acc is {m, n}",
+            {{acc.loc, "the accumulator"}});
+    return;
+  }
+  const std::int64_t m = a.shape[0], k = a.shape[1], n = b.shape[1];
+  if (m % 16 == 0 && n % 8 == 0 && k % 16 == 0) return;
+  t.error(loc, fmt::format("dot() with m = {}, n = {}, k = {}", m, n, k),
+          "m and k must be multiples of 16 and n of 8, the tensor cores' mma.sync m16n8k16");
+}
+
+// The barrier of a handle with its index checked; a null array with the mistake recorded.
+tile::BarrierRef use_barrier(Tracer& t, const Barrier& barrier, SourceLoc loc) {
+  tile::BarrierArray* array = t.use(barrier.array(), loc);
+  const ir::Expr* index = t.use(barrier.index(), loc);
+  if (array == nullptr || index == nullptr) return {};
+  const auto size = static_cast<std::int64_t>(array->counts.size());
+  if (index->is_constant() && (index->integer < 0 || index->integer >= size)) {
+    t.error(loc,
+            fmt::format("mbarrier {} of {}, which has {}", index->integer, lang::quoted(array->name, "an array"), size),
+            fmt::format("the index goes from 0 to {}", size - 1), {{array->loc, "allocated here"}});
+    return {};
+  }
+  return {array, t.expr().cast(DType::i32, index)};
+}
+
+detail::BarrierRef alloc_barriers(const std::vector<std::int64_t>& counts, SourceLoc loc) {
+  Tracer& t = Tracer::current("mbarrier.alloc()", loc);
+  t.first_use(loc);
+  for (const std::uint32_t index : t.stack) {
+    const lang::Scope& s = t.scopes[index];
+    if (s.kind == lang::ScopeKind::root || s.kind == lang::ScopeKind::group) continue;
+    t.error(loc, fmt::format("mbarrier.alloc() inside a {}", lang::name_of(s.kind)),
+            "allocate mbarriers outside loops and branches: they are initialised once, when the kernel starts",
+            {{s.loc, "opened here"}});
+    return {};
+  }
+  if (counts.empty()) {
+    t.error(loc, "mbarrier.alloc() of no barriers", "give one count a barrier");
+    return {};
+  }
+  for (const std::int64_t c : counts) {
+    if (c >= 1 && c <= most_counts) continue;
+    t.error(loc, fmt::format("mbarrier.alloc() with the count {}", c),
+            fmt::format("a barrier expects 1 to {} arrivals", most_counts));
+    return {};
+  }
+  auto* array = t.kernel->new_barriers(counts, t.fresh_name(loc, "alloc"), loc);
+  t.emit<tile::AllocBarriers>(loc, array);
+  return {array, t.origin(loc)};
+}
+
+void print(const char* message, tile::RegisterTensor* tensor, tile::SharedTensor* shared, SourceLoc loc) {
+  Tracer& t = Tracer::current("print_tensor()", loc);
+  if (tensor != nullptr || shared != nullptr) t.emit<tile::PrintTensor>(loc, message, tensor, shared);
+}
+
+}  // namespace
+
+void dot(const RegisterTensor& a, const RegisterTensor& b, const RegisterTensor& acc, SourceLoc loc) {
+  Tracer& t = Tracer::current("dot()", loc);
+  const tile::Group group = t.group(loc);
+  if (!whole_warps(group)) {
+    t.error(loc, fmt::format("dot() is executed by {}", lang::group_text(group)),
+            "the tensor cores work for whole warps: use dot() in the whole block or in a group of whole warps");
+    return;
+  }
+  tile::RegisterTensor* x = t.use(a.ref(), loc);
+  tile::RegisterTensor* y = t.use(b.ref(), loc);
+  tile::RegisterTensor* z = t.use(acc.ref(), loc);
+  if (x == nullptr || y == nullptr || z == nullptr) return;
+  check_dot_types(t, *x, *y, *z, loc);
+  check_dot_shapes(t, *x, *y, *z, loc);
+  if (!z->named) {
+    t.error(loc, "the accumulator of dot() is the result of an instruction",
+            "make it with register_tensor: auto acc = register_tensor<float>({m, n}, 0.0f)", {{z->loc, "made here"}});
+  }
+  if (z == x || z == y) t.error(loc, "the accumulator of dot() is one of its operands", "use a tile of its own");
+  t.emit<tile::Dot>(loc, x, y, z);
+}
+
+void sync(SourceLoc loc) {
+  Tracer& t = Tracer::current("sync()", loc);
+  const tile::Group group = t.group(loc);
+  const bool within_a_warp = group.begin / 32 == (group.begin + group.count - 1) / 32;
+  if (!within_a_warp && !whole_warps(group)) {
+    t.error(loc, fmt::format("sync() is executed by {}, which is part of a warp and more", lang::group_text(group)),
+            "synchronise whole warps (begin and count multiples of 32), or threads of one warp");
+    return;
+  }
+  t.emit<tile::Sync>(loc);
+}
+
+void print_tensor(const char* message, const RegisterTensor& tensor, SourceLoc loc) {
+  print(message, Tracer::current("print_tensor()", loc).use(tensor.ref(), loc), nullptr, loc);
+}
+void print_tensor(const char* message, const SharedTensor& tensor, SourceLoc loc) {
+  Tracer& t = Tracer::current("print_tensor()", loc);
+  t.group(loc);
+  print(message, nullptr, t.use(tensor.ref(), loc), loc);
+}
+
+namespace detail {
+
+void Fence::proxy_async(SourceLoc loc) const {
+  Tracer& t = Tracer::current("fence.proxy_async()", loc);
+  t.group(loc);
+  t.emit<tile::FenceProxyAsync>(loc, std::string());
+}
+
+Barrier Mbarrier::alloc(const HostInt& count, SourceLoc loc) const {
+  const BarrierRef array = alloc_barriers({count.value}, loc);
+  return {array, make_integer(DType::i32, 0, loc)};
+}
+BarrierArray Mbarrier::alloc(std::initializer_list<HostInt> counts, SourceLoc loc) const {
+  std::vector<std::int64_t> values;
+  for (const HostInt& c : counts) values.push_back(c.value);
+  return BarrierArray(alloc_barriers(values, loc));
+}
+BarrierArray Mbarrier::alloc(const std::vector<int>& counts, SourceLoc loc) const {
+  return BarrierArray(alloc_barriers({counts.begin(), counts.end()}, loc));
+}
+
+void Mbarrier::arrive(const Barrier& barrier, const HostInt& count, SourceLoc loc) const {
+  Tracer& t = Tracer::current("mbarrier.arrive()", loc);
+  t.group(loc);
+  if (count.value < 1 || count.value > most_counts) {
+    t.error(loc, fmt::format("mbarrier.arrive() with the count {}", count.value),
+            fmt::format("a thread arrives 1 to {} times", most_counts));
+  }
+  const tile::BarrierRef b = use_barrier(t, barrier, loc);
+  if (b.array != nullptr) t.emit<tile::ArriveBarrier>(loc, b, count.value);
+}
+
+void Mbarrier::arrive_and_expect_tx(const Barrier& barrier, const IndexArg& bytes, SourceLoc loc) const {
+  Tracer& t = Tracer::current("mbarrier.arrive_and_expect_tx()", loc);
+  t.group(loc);
+  const tile::BarrierRef b = use_barrier(t, barrier, loc);
+  const ir::Expr* e = t.use(bytes.ref, loc);
+  if (b.array == nullptr || e == nullptr) return;
+  if (e->low > most_counts || e->high < 1) {
+    t.error(loc, fmt::format("mbarrier.arrive_and_expect_tx() with {} bytes", ir::to_string(e)),
+            fmt::format("announce the bytes of the copies of one phase, 1 to {}; use more phases or barriers for more",
+                        most_counts));
+  }
+  t.emit<tile::ArriveExpectTx>(loc, b, t.expr().cast(DType::u32, e));
+}
+
+void Mbarrier::wait_on(const Barrier& barrier, const ScalarRef& phase, SourceLoc loc) const {
+  Tracer& t = Tracer::current("mbarrier.wait()", loc);
+  t.group(loc);
+  const tile::BarrierRef b = use_barrier(t, barrier, loc);
+  const ir::Expr* e = t.use(phase, loc);
+  if (b.array == nullptr || e == nullptr) return;
+  if (e->low > 1 || e->high < 0) {
+    t.error(loc, fmt::format("mbarrier.wait() for the phase {}", ir::to_string(e)),
+            "a phase is the parity 0 or 1: 0 for the first, and the other one after each wait (phase ^= 1u)");
+  }
+  t.emit<tile::WaitBarrier>(loc, b, t.expr().cast(DType::u32, e));
+}
+
+void Tma::global_to_shared(const GlobalToShared& copy, SourceLoc loc) const {
+  constexpr const char* call = "tma.global_to_shared()";
+  Tracer& t = Tracer::current(call, loc);
+  const tile::Group group = t.group(loc);
+  if (group.count != 1 && !(group.count == 32 && group.begin % 32 == 0)) {
+    t.error(loc, fmt::format("{} is executed by {}", call, lang::group_text(group)),
+            "one thread or exactly one warp issues a copy: put it under `if (auto _ = single_thread())`");
+  }
+  tile::GlobalView* src = t.use(copy.src.ref(), loc);
+  tile::SharedTensor* dst = t.use(copy.dst.ref(), loc);
+  const tile::BarrierRef b = use_barrier(t, copy.mbarrier, loc);
+  if (src == nullptr || dst == nullptr || b.array == nullptr) return;
+  const std::vector<Note> notes{{src->loc, "the view"}, {dst->loc, "the shared tile"}};
+  if (src->type != dst->type) {
+    t.error(loc,
+            fmt::format("{} from a view of {} to a shared tile of {}", call, name_of(src->type), name_of(dst->type)),
+            "the engine copies bytes: source and destination have one type", notes);
+  }
+  if (src->shape.size() != dst->shape.size() || copy.offsets.items.size() != src->shape.size()) {
+    t.error(
+        loc,
+        fmt::format("{} of a view with {} dimensions to a tile of shape {} with {} offsets", call, src->shape.size(),
+                    lang::shape_text(dst->shape), copy.offsets.items.size()),
+        "view, tile and offsets have the same number of dimensions (give the tile an extent of 1 where it has none)",
+        notes);
+    return;
+  }
+  std::vector<const ir::Expr*> offsets;
+  for (const ScalarRef& o : copy.offsets.items) {
+    const ir::Expr* e = t.use(o, loc);
+    if (e == nullptr) return;
+    if (e->type != DType::i32) {
+      t.error(loc, fmt::format("{} with the 64-bit offset {}", call, ir::to_string(e)),
+              "the engine's coordinates are 32-bit: pass an Int32, or cast<Int32>(offset) if it fits");
+      return;
+    }
+    offsets.push_back(e);
+  }
+  t.emit<tile::TmaLoad>(loc, src, dst, std::move(offsets), b);
+}
+
+}  // namespace detail
+}  // namespace tessera

@@ -1,0 +1,231 @@
+#include "lower/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera::lower {
+
+using namespace ir;  // NOLINT(google-build-using-namespace)
+
+Lowering::Lowering(tile::Kernel& k, std::vector<Diagnostic>& r)
+    : kernel(k),
+      context(*k.context),
+      x(k.context->expr),
+      remarks(r),
+      group(k.root_group()),
+      streamed(k.registers.size(), nullptr),
+      arrays_(k.registers.size(), nullptr) {}
+
+void Lowering::block(const Block& statements, Block& into) {
+  Block* outer = current;
+  current = &into;
+  for (Stmt* s : statements) statement(s);
+  current = outer;
+}
+
+namespace {
+
+// Control statements keep their form; only what they contain is lowered.
+void lower_for(Lowering& l, const control::For& s) {
+  auto* loop = l.emit<control::For>(s.loc, s.induction, s.begin, s.end, s.step);
+  loop->unroll = s.unroll;
+  l.block(s.body, loop->body);
+}
+void lower_loop(Lowering& l, const control::Loop& s) {
+  auto* loop = l.emit<control::Loop>(s.loc);
+  l.block(s.body, loop->body);
+}
+void lower_if(Lowering& l, const control::If& s) {
+  auto* branch = l.emit<control::If>(s.loc, s.condition);
+  l.block(s.then_body, branch->then_body);
+  l.block(s.else_body, branch->else_body);
+}
+
+}  // namespace
+
+void Lowering::statement(Stmt* s) {
+  Lowering& l = *this;
+  match(s, overloaded{
+               [&](const control::Let& n) { emit<control::Let>(n.loc, n.value, n.init); },
+               [&](const control::DeclareVar& n) { emit<control::DeclareVar>(n.loc, n.var, n.init); },
+               [&](const control::AssignVar& n) { emit<control::AssignVar>(n.loc, n.var, n.value); },
+               [&](const control::For& n) { lower_for(l, n); },
+               [&](const control::Loop& n) { lower_loop(l, n); },
+               [&](const control::If& n) { lower_if(l, n); },
+               [&](const control::Break& n) { emit<control::Break>(n.loc); },
+               [&](const control::Continue& n) { emit<control::Continue>(n.loc); },
+               [&](const tile::ThreadGroup& n) { lower_group(l, n); },
+               [&](const tile::AllocRegister& n) { registers(n.out, n.loc); },
+               [&](const tile::Compute& n) { lower_compute(l, n); },
+               [&](const tile::Transpose& n) { lower_transpose(l, n); },
+               [&](const tile::ConvertLayout& n) { lower_convert(l, n); },
+               [&](const tile::LoadGlobal& n) { lower_load_global(l, n); },
+               [&](const tile::StoreGlobal& n) { lower_store_global(l, n); },
+               [&](const tile::AllocShared&) {},
+               [&](const tile::FreeShared&) {},
+               [&](const tile::LoadShared& n) { lower_load_shared(l, n); },
+               [&](const tile::StoreShared& n) { lower_store_shared(l, n); },
+               [&](const tile::Dot& n) { lower_dot(l, n); },
+               [&](const tile::Sync& n) { lower_sync(l, n); },
+               [&](const tile::AllocBarriers&) {},  // initialised in the prologue
+               [&](const tile::ArriveBarrier& n) { lower_arrive(l, n); },
+               [&](const tile::ArriveExpectTx& n) { lower_arrive_expect_tx(l, n); },
+               [&](const tile::WaitBarrier& n) { lower_wait(l, n); },
+               [&](const tile::TmaLoad& n) { lower_tma_load(l, n); },
+               [&](const tile::FenceProxyAsync& n) {
+                 emit<thread::Fence>(n.loc, thread::FenceKind::proxy_async_shared, n.reason);
+               },
+               [&](const tile::Print& n) { lower_print(l, n); },
+               [&](const tile::PrintTensor& n) { lower_print_tensor(l, n); },
+               [](const Stmt& other) {
+                 throw Error(ErrorKind::internal, other.loc,
+                             fmt::format("{} is a thread instruction in a tile program", name_of(other.kind)));
+               },
+           });
+}
+
+const Expr* Lowering::let(SourceLoc loc, std::string name, const Expr* e) {
+  if (is_leaf(e->kind)) return e;
+  const Value* v = context.new_value(e->type, std::move(name), loc);
+  x.set_facts(v, e->low, e->high, e->divisor);
+  emit<control::Let>(loc, v, e);
+  return x.value(v);
+}
+
+void Lowering::for_each_register(SourceLoc loc, std::int64_t count, std::int64_t step,
+                                 const std::function<void(const Expr*)>& body) {
+  const std::int64_t rounds = count / step;
+  if (rounds <= 1) {
+    if (rounds == 1) body(x.i32(0));
+    return;
+  }
+  const Value* i = context.new_value(DType::i32, "i", loc);
+  x.set_facts(i, 0, rounds - 1, 1);
+  auto* loop = emit<control::For>(loc, i, x.i32(0), x.i32(rounds), x.i32(1));
+  loop->unroll = 0;
+  Block* outer = current;
+  current = &loop->body;
+  body(x.mul(x.value(i), step));
+  current = outer;
+}
+
+void Lowering::when(SourceLoc loc, const Expr* condition, const std::function<void()>& body) {
+  if (condition == nullptr || condition->is_constant(1)) return body();
+  auto* branch = emit<control::If>(loc, condition);
+  Block* outer = current;
+  current = &branch->then_body;
+  body();
+  current = outer;
+}
+
+const RegArray* Lowering::registers(const tile::RegisterTensor* t, SourceLoc loc) {
+  const RegArray*& array = arrays_[t->id];
+  if (array == nullptr) {
+    array = context.new_regs(t->type, static_cast<std::uint32_t>(t->layout->local_size()), t->name, t->loc);
+    emit<thread::DeclareRegs>(loc, array);
+  }
+  return array;
+}
+
+const Expr* Lowering::lane() { return x.bounded_leaf(ExprKind::lane_idx, DType::i32, 0, 0, 31); }
+const Expr* Lowering::warp() { return x.bounded_leaf(ExprKind::warp_idx, DType::i32, 0, 0, kernel.warps - 1); }
+const Expr* Lowering::thread() {
+  return x.bounded_leaf(ExprKind::thread_idx, DType::i32, 0, 0, std::int64_t{kernel.warps} * 32 - 1);
+}
+
+const Expr* Lowering::warp_in_group() {
+  if (group.count <= 32) return x.i32(0);
+  // The group bounds the warps that get here.
+  const std::int64_t first = group.begin / 32;
+  const Expr* w = warp();
+  if (first == 0 && group.count == kernel.warps * 32) return w;
+  const Value* v = context.new_value(DType::i32, "warp_in_group", {});
+  x.set_facts(v, 0, group.count / 32 - 1, 1);
+  emit<control::Let>({}, v, x.add(w, -first));
+  return x.value(v);
+}
+
+const Expr* Lowering::thread_in_group() {
+  if (group.count == 1) return x.i32(0);
+  if (group.begin % 32 == 0 && group.count % 32 == 0) return x.add(x.mul(warp_in_group(), 32), lane());
+  const Value* v = context.new_value(DType::i32, "thread_in_group", {});
+  x.set_facts(v, 0, group.count - 1, 1);
+  emit<control::Let>({}, v, x.add(thread(), -group.begin));
+  return x.value(v);
+}
+
+const Expr* Lowering::shared(std::int64_t offset) { return x.add(x.leaf(ExprKind::shared_base, DType::u32), offset); }
+
+const Expr* Lowering::barrier_address(const tile::BarrierRef& barrier) {
+  return x.add(shared(barrier.array->offset), x.mul(x.cast(DType::u32, barrier.index), 8));
+}
+
+const Expr* Lowering::first_thread() {
+  if (group.count == 1) return nullptr;
+  if (group.begin % 32 == 0 && group.count == 32) return x.binary(ExprKind::eq, lane(), x.i32(0));
+  return x.binary(ExprKind::eq, thread(), x.i32(group.begin));
+}
+
+void Lowering::prologue() {
+  if (kernel.barriers.empty()) return;
+  const SourceLoc loc = kernel.barriers.front()->loc;
+  auto* branch = emit<control::If>(loc, x.binary(ExprKind::eq, thread(), x.i32(0)));
+  Block* outer = current;
+  current = &branch->then_body;
+  for (const tile::BarrierArray* array : kernel.barriers) {
+    for (std::size_t i = 0; i < array->counts.size(); ++i) {
+      emit<thread::MbarrierInit>(array->loc, shared(array->offset + static_cast<std::int64_t>(8 * i)),
+                                 static_cast<std::uint32_t>(array->counts[i]));
+    }
+  }
+  emit<thread::Fence>(loc, thread::FenceKind::mbarrier_init, "makes the barriers known to the async proxy");
+  current = outer;
+  emit<thread::BarrierSync>(loc, 0, kernel.warps * 32);
+}
+
+// What the launch checks buffers against.
+void Lowering::epilogue_facts() {
+  for (const tile::GlobalView* view : kernel.views) {
+    thread::ViewExtent extent;
+    extent.name = view->name;
+    extent.param = view->param;
+    extent.type = view->type;
+    extent.shape = view->shape;
+    extent.loc = view->loc;
+    const Expr* last = view->base_offset;
+    const Expr* nonempty = x.boolean(true);
+    for (std::size_t d = 0; d < view->shape.size(); ++d) {
+      last = x.add(last, x.mul(x.add(view->shape[d], -1), view->strides[d]));
+      nonempty = x.both(nonempty, x.binary(ExprKind::gt, view->shape[d], x.i64(0)));
+    }
+    extent.elements = x.select(nonempty, x.add(last, 1), x.i64(0));
+    // A view whose place depends on a value of the kernel's can only be checked where it is used.
+    if (is_host_computable(extent.elements)) out.views.push_back(std::move(extent));
+  }
+  std::sort(out.written_params.begin(), out.written_params.end());
+  out.written_params.erase(std::unique(out.written_params.begin(), out.written_params.end()), out.written_params.end());
+}
+
+thread::Kernel lower_kernel(tile::Kernel& kernel, std::uint32_t shared_bytes, std::vector<thread::SharedRegion> regions,
+                            std::vector<Diagnostic>& remarks) {
+  Lowering l(kernel, remarks);
+  l.out.context = kernel.context;
+  l.out.name = kernel.name;
+  l.out.loc = kernel.loc;
+  l.out.params = kernel.params;
+  l.out.warps = kernel.warps;
+  l.out.shared_bytes = shared_bytes;
+  l.out.regions = std::move(regions);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const Expr* size = kernel.grid[axis] != nullptr ? kernel.grid[axis] : l.x.i64(1);
+    l.out.grid[axis] = l.x.cast(DType::i64, size);
+  }
+  l.current = &l.out.body;
+  l.prologue();
+  l.block(kernel.body, l.out.body);
+  l.epilogue_facts();
+  return std::move(l.out);
+}
+
+}  // namespace tessera::lower

@@ -1,0 +1,180 @@
+#include "passes/plan_shared.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "passes/walk.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::passes {
+
+using namespace ir;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+struct Tile {
+  tile::SharedTensor* tensor = nullptr;
+  bool used = false;
+  Span live;
+};
+
+class Planner {
+ public:
+  explicit Planner(tile::Kernel& kernel) : kernel_(kernel), walk_(kernel) {}
+
+  SharedPlan run() {
+    collect();
+    place();
+    return summary();
+  }
+
+ private:
+  void collect() {
+    tiles_.resize(kernel_.shared.size());
+    std::vector<std::vector<int>> alloc_loops(tiles_.size());
+    for (std::size_t i = 0; i < tiles_.size(); ++i) tiles_[i].tensor = kernel_.shared[i];
+    for (const Site& site : walk_.sites) {
+      if (const auto* alloc = as<tile::AllocShared>(site.stmt)) alloc_loops[alloc->out->id] = site.loops;
+      if (tile::SharedTensor* t = generic_shared_operand(site.stmt)) use(tiles_[t->id], site, alloc_loops[t->id]);
+      if (tile::SharedTensor* t = async_shared_operand(site.stmt)) {
+        use(tiles_[t->id], site, alloc_loops[t->id]);
+        extend_to_wait(tiles_[t->id], site);
+      }
+    }
+  }
+
+  // A use inside loops that do not enclose the allocation keeps the tile alive over the outermost such loop.
+  void use(Tile& t, const Site& site, const std::vector<int>& alloc_loops) {
+    Span span{site.position, site.position};
+    if (site.loops.size() > alloc_loops.size()) {
+      span = walk_.loops[static_cast<std::size_t>(site.loops[alloc_loops.size()])];
+    }
+    if (!t.used) t.live = span;
+    t.used = true;
+    t.live.first = std::min(t.live.first, span.first);
+    t.live.last = std::max(t.live.last, span.last);
+  }
+
+  void extend_to_wait(Tile& t, const Site& issue) {
+    const auto* copy = as<tile::TmaLoad>(issue.stmt);
+    int last = -1;
+    for (const Site& site : walk_.sites) {
+      const auto* wait = as<tile::WaitBarrier>(site.stmt);
+      if (wait == nullptr || wait->barrier.array != copy->barrier.array) continue;
+      int end = site.position;
+      for (const int loop : site.loops) end = std::max(end, walk_.loops[static_cast<std::size_t>(loop)].last);
+      if (end > issue.position) last = std::max(last, end);
+    }
+    t.live.last = std::max(t.live.last, last < 0 ? static_cast<int>(walk_.sites.size()) : last);
+  }
+
+  // A barrier of the whole CTA that every path from `a` to `b` passes.
+  bool separated(const Span& a, const Span& b) const {
+    for (const Site& site : walk_.sites) {
+      if (site.stmt->kind != StmtKind::tile_Sync || !(site.group == kernel_.root_group())) continue;
+      if (site.position <= a.last || site.position >= b.first) continue;
+      const Span& block = walk_.blocks[static_cast<std::size_t>(site.blocks.back())];
+      // Both tiles must lie within the block of the barrier, and that block must not repeat: a loop around all three
+      // would bring `b` before the next round's `a` without a barrier.
+      if (block.contains(a.first) && block.contains(b.last) && site.loops.empty()) return true;
+    }
+    return false;
+  }
+  bool conflict(const Tile& a, const Tile& b) const {
+    if (a.live.last < b.live.first) return !separated(a.live, b.live);
+    if (b.live.last < a.live.first) return !separated(b.live, a.live);
+    return true;
+  }
+
+  // First fit, larger tiles first.
+  void place() {
+    std::vector<Tile*> order;
+    for (Tile& t : tiles_) {
+      if (t.used) order.push_back(&t);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Tile* a, const Tile* b) { return a->tensor->bytes() > b->tensor->bytes(); });
+    std::vector<const Tile*> placed;
+    for (Tile* t : order) {
+      const std::int64_t alignment = t->tensor->layout->alignment();
+      std::int64_t offset = 0;
+      bool moved = true;
+      while (moved) {
+        moved = false;
+        for (const Tile* other : placed) {
+          const std::int64_t begin = other->tensor->offset;
+          const std::int64_t end = begin + other->tensor->bytes();
+          if (offset < end && begin < offset + t->tensor->bytes() && conflict(*t, *other)) {
+            offset = (end + alignment - 1) / alignment * alignment;
+            moved = true;
+          }
+        }
+      }
+      t->tensor->offset = offset;
+      placed.push_back(t);
+      tile_bytes_ = std::max(tile_bytes_, offset + t->tensor->bytes());
+    }
+  }
+
+  SharedPlan summary() {
+    SharedPlan plan;
+    for (const Tile& t : tiles_) {
+      if (!t.used) continue;
+      plan.regions.push_back({t.tensor->name.empty() ? fmt::format("shared{}", t.tensor->id) : t.tensor->name,
+                              static_cast<std::uint32_t>(t.tensor->offset),
+                              static_cast<std::uint32_t>(t.tensor->bytes()), false, t.tensor->loc});
+    }
+    std::int64_t offset = (tile_bytes_ + 7) / 8 * 8;
+    for (tile::BarrierArray* b : kernel_.barriers) {
+      b->offset = offset;
+      const auto bytes = static_cast<std::int64_t>(8 * b->counts.size());
+      plan.regions.push_back({b->name.empty() ? fmt::format("barrier{}", b->id) : b->name,
+                              static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(bytes), true, b->loc});
+      offset += bytes;
+    }
+    plan.total_bytes = offset;
+    if (plan.total_bytes > max_shared_bytes) too_large(plan);
+    return plan;
+  }
+
+  [[noreturn]] void too_large(const SharedPlan& plan) const {
+    std::vector<Note> notes;
+    SourceLoc loc = kernel_.loc;
+    std::int64_t largest = -1;
+    for (const Tile& t : tiles_) {
+      if (!t.used) continue;
+      notes.push_back({t.tensor->loc, fmt::format("{}: {} [{}], {} bytes", describe(*t.tensor), name_of(t.tensor->type),
+                                                  fmt::join(t.tensor->shape, ", "), t.tensor->bytes())});
+      if (t.tensor->bytes() > largest) {
+        largest = t.tensor->bytes();
+        loc = t.tensor->loc;
+      }
+    }
+    throw Error(ErrorKind::user, loc,
+                fmt::format("shared memory: the kernel needs {} bytes, the limit of a CTA on sm_90 is {}",
+                            plan.total_bytes, max_shared_bytes),
+                "use smaller tiles or fewer stages", std::move(notes));
+  }
+
+  tile::Kernel& kernel_;
+  Walk walk_;
+  std::vector<Tile> tiles_;
+  std::int64_t tile_bytes_ = 0;
+};
+
+}  // namespace
+
+SharedPlan plan_shared(tile::Kernel& kernel) { return Planner(kernel).run(); }
+
+std::string to_string(const SharedPlan& plan) {
+  std::string out = fmt::format("shared memory: {} bytes of {}\n", plan.total_bytes, max_shared_bytes);
+  for (const auto& r : plan.regions) {
+    fmt::format_to(std::back_inserter(out), "  [{:6}, {:6})  {:7} bytes  {}{}\n", r.offset, r.offset + r.bytes, r.bytes,
+                   r.name, r.is_barrier ? "  (mbarriers)" : "");
+  }
+  return out;
+}
+
+}  // namespace tessera::passes

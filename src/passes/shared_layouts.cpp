@@ -1,0 +1,172 @@
+#include "passes/shared_layouts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "layout/atoms.hpp"
+#include "passes/walk.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::passes {
+
+using namespace ir;  // NOLINT(google-build-using-namespace)
+using layout::SharedLayout;
+
+namespace {
+
+struct Uses {
+  bool tma = false;
+  bool ldmatrix = false;
+};
+
+// Panels of a swizzled tile must begin on the 128 bytes that a TMA copy needs.
+bool panels_aligned(const SharedLayout& l) {
+  const auto groups = l.grouped_modes();
+  for (const std::int64_t mode : groups.back()) {
+    const std::int64_t stride = l.mode_strides()[static_cast<std::size_t>(mode)] * l.element_bytes();
+    if (l.mode_shape()[static_cast<std::size_t>(mode)] > 1 && stride >= 16 && stride % 128 != 0) return false;
+  }
+  return true;
+}
+
+SharedLayout widest(const tile::SharedTensor& t) {
+  SharedLayout l = layout::shared_widest_swizzle(t.shape, size_of(t.type));
+  return panels_aligned(l) ? l : layout::shared_row_major(t.shape, size_of(t.type));
+}
+
+}  // namespace
+
+std::optional<LdMatrixPlan> plan_ldmatrix(const tile::RegisterTensor& out, const tile::SharedTensor& src,
+                                          const SharedLayout& shared) {
+  if (size_of(src.type) != 2 || src.shape.size() != 2) return std::nullopt;
+  if (out.group.count % 32 != 0 || out.group.begin % 32 != 0) return std::nullopt;
+  // Every row of eight elements must be 16 contiguous, aligned bytes.
+  const auto rows_contiguous = [&](std::size_t dim) {
+    const auto groups = shared.grouped_modes();
+    if (groups[dim].empty()) return false;
+    const auto inner = static_cast<std::size_t>(groups[dim].back());
+    if (shared.mode_strides()[inner] != 1 || shared.mode_shape()[inner] % 8 != 0) return false;
+    for (std::size_t m = 0; m < shared.mode_shape().size(); ++m) {
+      if (m != inner && shared.mode_shape()[m] > 1 && shared.mode_strides()[m] % 8 != 0) return false;
+    }
+    return true;
+  };
+  LdMatrixPlan plan;
+  layout::RegisterLayout registers = *out.layout;
+  if (!rows_contiguous(1)) {
+    if (!rows_contiguous(0)) return std::nullopt;
+    plan.swapped = true;
+    registers = layout::permute(registers, {1, 0});
+  }
+  auto blocks = layout::divide(registers, layout::ldmatrix_atom(2));
+  if (!blocks) {
+    blocks = layout::divide(registers, layout::ldmatrix_trans_atom());
+    plan.transposed = true;
+  }
+  if (!blocks) return std::nullopt;
+  plan.blocks = *blocks;
+  return plan;
+}
+
+void choose_shared_layouts(tile::Kernel& kernel) {
+  std::vector<Uses> uses(kernel.shared.size());
+  const Walk walk(kernel);
+  for (const Site& site : walk.sites) {
+    if (const auto* copy = as<tile::TmaLoad>(site.stmt)) uses[copy->dst->id].tma = true;
+    if (const auto* load = as<tile::LoadShared>(site.stmt)) {
+      const SharedLayout probe =
+          load->src->layout ? *load->src->layout : layout::shared_row_major(load->src->shape, size_of(load->src->type));
+      if (plan_ldmatrix(*load->out, *load->src, probe)) uses[load->src->id].ldmatrix = true;
+    }
+  }
+  for (tile::SharedTensor* t : kernel.shared) {
+    if (t->layout) continue;
+    const Uses& u = uses[t->id];
+    const bool rows_of_16 = !t->shape.empty() && t->shape.back() * size_of(t->type) % 16 == 0;
+    t->layout = (u.tma || u.ldmatrix) && rows_of_16 ? widest(*t) : layout::shared_row_major(t->shape, size_of(t->type));
+  }
+}
+
+namespace {
+
+[[noreturn]] void no_boxes(const tile::SharedTensor& dst, SourceLoc loc, const std::string& why, std::string help) {
+  throw Error(ErrorKind::user, loc,
+              fmt::format("tma.global_to_shared: {} of shape [{}] in layout {} is not a set of TMA boxes: {}",
+                          describe(dst), fmt::join(dst.shape, ", "), dst.layout->to_string(), why),
+              std::move(help), {{dst.loc, fmt::format("{} is declared here", describe(dst))}});
+}
+
+}  // namespace
+
+BoxPlan plan_boxes(const tile::SharedTensor& dst, SourceLoc loc) {
+  const SharedLayout& l = *dst.layout;
+  const std::size_t rank = dst.shape.size();
+  const auto groups = l.grouped_modes();
+  if (rank == 0 || rank > 5) no_boxes(dst, loc, fmt::format("rank {} is not 1..5", rank), "use 1 to 5 dimensions");
+  // The innermost mode of the last dimension is a row of the box; other modes of that dimension select panels.
+  std::int64_t row = 1;
+  std::vector<std::size_t> panel_modes;
+  for (const std::int64_t m : groups[rank - 1]) {
+    const auto mode = static_cast<std::size_t>(m);
+    if (l.mode_strides()[mode] == 1) {
+      row = l.mode_shape()[mode];
+    } else if (l.mode_shape()[mode] > 1) {
+      panel_modes.push_back(mode);
+    }
+  }
+  BoxPlan plan;
+  plan.box.assign(dst.shape.begin(), dst.shape.end());
+  plan.box[rank - 1] = row;
+  const std::int64_t row_bytes = row * l.element_bytes();
+  const std::int64_t span = layout::swizzle_span(l.swizzle());
+  if (row_bytes % 16 != 0) {
+    no_boxes(dst, loc, fmt::format("its rows are {} bytes, and a box row must be a multiple of 16", row_bytes),
+             fmt::format("make the last extent a multiple of {}", 16 / l.element_bytes()));
+  }
+  if (span != 0 && row_bytes > span) {
+    no_boxes(dst, loc, fmt::format("a box row of {} bytes is wider than the {}-byte swizzle", row_bytes, span),
+             "use a wider swizzle, or panels of one swizzle span");
+  }
+  if (row > 256) {
+    no_boxes(dst, loc, fmt::format("a box row of {} elements is over the limit of 256", row),
+             "make the last extent at most 256 elements, or use a swizzled layout, which is split into panels");
+  }
+  // Inside a box memory order is row-major and dense.
+  std::int64_t dense = row;
+  for (std::size_t d = rank - 1; d-- > 0;) {
+    if (dst.shape[d] == 1) continue;
+    if (groups[d].size() != 1 || l.mode_strides()[static_cast<std::size_t>(groups[d][0])] != dense) {
+      no_boxes(dst, loc, fmt::format("dimension {} does not follow its rows densely", d),
+               "use the default layout, shared_row_major or a swizzled layout");
+    }
+    dense *= dst.shape[d];
+  }
+  // Only the outermost extent can be cut without holes in memory.
+  std::size_t outer = 0;
+  while (outer + 1 < rank - 1 && dst.shape[outer] == 1) ++outer;
+  for (std::size_t d = 0; d + 1 < rank; ++d) {
+    if (dst.shape[d] <= 256) continue;
+    std::int64_t rows = 256;
+    while (dst.shape[d] % rows != 0) --rows;
+    if (d != outer || (rows * row_bytes) % 128 != 0) {
+      no_boxes(dst, loc, fmt::format("extent {} of dimension {} is over the box limit of 256", dst.shape[d], d),
+               "make every extent at most 256");
+    }
+    plan.box[d] = rows;
+  }
+  std::vector<std::int64_t> origin(rank, 0);
+  while (true) {
+    plan.boxes.push_back({origin, l.linear_offset(origin) * l.element_bytes()});
+    std::size_t d = rank;
+    while (d-- > 0) {
+      origin[d] += plan.box[d];
+      if (origin[d] < dst.shape[d]) break;
+      origin[d] = 0;
+    }
+    if (d == static_cast<std::size_t>(-1)) break;
+  }
+  return plan;
+}
+
+}  // namespace tessera::passes

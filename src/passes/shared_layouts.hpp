@@ -1,0 +1,33 @@
+// Layouts of shared tensors, from how they are used: see infer_layouts.hpp.
+#pragma once
+
+#include <vector>
+
+#include "ir/tile.hpp"
+
+namespace tessera::passes {
+
+void choose_shared_layouts(ir::tile::Kernel& kernel);
+
+// How a load_shared can be done by ldmatrix.
+struct LdMatrixPlan {
+  layout::RegisterLayout blocks;  // the tile in units of 8x8 matrices: local = matrix of a thread, spatial = warp
+  bool transposed = false;        // .trans
+  bool swapped = false;  // the shared tile's first dimension is the contiguous one: rows and columns trade roles
+};
+std::optional<LdMatrixPlan> plan_ldmatrix(const ir::tile::RegisterTensor& out, const ir::tile::SharedTensor& src,
+                                          const layout::SharedLayout& shared);
+
+// TMA boxes that together fill a shared tile: the tile index of each box's first element and its shared byte offset.
+struct BoxPlan {
+  std::vector<std::int64_t> box;  // elements, one a dimension of the tile (outermost first)
+  struct Box {
+    std::vector<std::int64_t> origin;
+    std::int64_t byte_offset;
+  };
+  std::vector<Box> boxes;
+};
+// Throws a user Error where no set of boxes fills the tile in this layout.
+BoxPlan plan_boxes(const ir::tile::SharedTensor& dst, SourceLoc loc);
+
+}  // namespace tessera::passes

@@ -1,0 +1,104 @@
+#include "passes/walk.hpp"
+
+#include <fmt/format.h>
+
+namespace tessera::passes {
+
+using namespace ir;  // NOLINT(google-build-using-namespace): the nodes of both IRs are what this folder is about
+
+namespace {
+
+class Walker {
+ public:
+  Walker(Walk& walk, tile::Group group) : walk_(walk), group_(group) {}
+
+  void block(Block& statements) {
+    const int index = static_cast<int>(walk_.blocks.size());
+    walk_.blocks.push_back({static_cast<int>(walk_.sites.size()), 0});
+    blocks_.push_back(index);
+    for (Stmt* s : statements) statement(s);
+    blocks_.pop_back();
+    walk_.blocks[static_cast<std::size_t>(index)].last = static_cast<int>(walk_.sites.size()) - 1;
+  }
+
+ private:
+  void statement(Stmt* s) {
+    const int position = static_cast<int>(walk_.sites.size());
+    walk_.sites.push_back({s, position, group_, loops_, blocks_});
+    const bool is_loop = s->kind == StmtKind::control_For || s->kind == StmtKind::control_Loop;
+    const int loop = static_cast<int>(walk_.loops.size());
+    if (is_loop) {
+      walk_.loops.push_back({position, position});
+      loops_.push_back(loop);
+    }
+    const tile::Group outer = group_;
+    if (const auto* g = as<tile::ThreadGroup>(s)) group_ = g->group;
+    for_each_child_block(s, [&](Block& b) { block(b); });
+    group_ = outer;
+    if (is_loop) {
+      loops_.pop_back();
+      walk_.loops[static_cast<std::size_t>(loop)].last = static_cast<int>(walk_.sites.size()) - 1;
+    }
+  }
+
+  Walk& walk_;
+  tile::Group group_;
+  std::vector<int> loops_;
+  std::vector<int> blocks_;
+};
+
+}  // namespace
+
+Walk::Walk(tile::Kernel& kernel) { Walker(*this, kernel.root_group()).block(kernel.body); }
+
+Operands register_operands(Stmt* stmt) {
+  Operands o;
+  match(stmt, overloaded{
+                  [&](tile::AllocRegister& s) { o.writes = {s.out}; },
+                  [&](tile::Compute& s) {
+                    o.reads = s.ins;
+                    o.writes = {s.out};
+                  },
+                  [&](tile::Transpose& s) {
+                    o.reads = {s.in};
+                    o.writes = {s.out};
+                  },
+                  [&](tile::ConvertLayout& s) {
+                    o.reads = {s.in};
+                    o.writes = {s.out};
+                  },
+                  [&](tile::LoadGlobal& s) { o.writes = {s.out}; },
+                  [&](tile::StoreGlobal& s) { o.reads = {s.src}; },
+                  [&](tile::LoadShared& s) { o.writes = {s.out}; },
+                  [&](tile::StoreShared& s) { o.reads = {s.src}; },
+                  [&](tile::Dot& s) {
+                    o.reads = {s.a, s.b, s.acc};
+                    o.writes = {s.acc};
+                  },
+                  [&](tile::PrintTensor& s) {
+                    if (s.tensor != nullptr) o.reads = {s.tensor};
+                  },
+                  [](Stmt&) {},
+              });
+  return o;
+}
+
+tile::SharedTensor* generic_shared_operand(const Stmt* stmt) {
+  if (const auto* s = as<tile::LoadShared>(stmt)) return s->src;
+  if (const auto* s = as<tile::StoreShared>(stmt)) return s->dst;
+  if (const auto* s = as<tile::PrintTensor>(stmt)) return s->shared;
+  return nullptr;
+}
+
+tile::SharedTensor* async_shared_operand(const Stmt* stmt) {
+  if (const auto* s = as<tile::TmaLoad>(stmt)) return s->dst;
+  return nullptr;
+}
+
+std::string to_string(const tile::Group& group) {
+  if (group.elect) return fmt::format("one elected thread of warp {}", group.begin / 32);
+  if (group.count == 1) return fmt::format("thread {}", group.begin);
+  return fmt::format("threads {}..{}", group.begin, group.begin + group.count - 1);
+}
+
+}  // namespace tessera::passes

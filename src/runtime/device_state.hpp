@@ -1,0 +1,86 @@
+// What the runtime needs of a device. There are two kinds, the simulated Hopper and a GPU; tests bring others.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/thread.hpp"
+#include "jit/driver.hpp"
+#include "runtime/tensor_map.hpp"
+#include "tessera/runtime/device.hpp"
+
+namespace tessera::runtime {
+
+// Everything about a launch that follows from the values of its arguments; reused as it is while they stay the same.
+struct LaunchPlan {
+  std::array<std::int64_t, 3> grid{};
+  bool empty = false;                // a grid dimension is 0: nothing runs
+  std::vector<std::int64_t> values;  // one a kernel parameter: a scalar's bits or an address
+  std::vector<std::size_t> bytes;    // one a kernel parameter: how far a pointer may be followed
+  std::vector<jit::EncodedTensorMap> maps;
+  std::vector<void*> params;  // addresses of `values`, then of `maps`
+};
+
+// A kernel, ready to run on a device.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual void launch(const LaunchPlan& plan, void* stream) const = 0;
+  // Whether `launch` returns when the kernel has finished, so that the caller need not keep its locks.
+  virtual bool blocking() const = 0;
+};
+
+// Measures launches on a device that has a clock.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+  // Device time of one launch with a cold L2 cache.
+  virtual double milliseconds(const Executable& executable, const LaunchPlan& plan) = 0;
+};
+
+}  // namespace tessera::runtime
+
+namespace tessera::detail {
+
+class DeviceState : public std::enable_shared_from_this<DeviceState> {
+ public:
+  virtual ~DeviceState() = default;
+  virtual std::string name() const = 0;
+  virtual bool simulated() const = 0;
+  virtual int ordinal() const { return -1; }
+  virtual std::string driver() const = 0;  // for records; empty for a simulated device
+  virtual int multiprocessors() const = 0;
+  virtual bool needs_cubin() const = 0;
+  // Host code may read and write the memory of the device.
+  virtual bool host_memory() const = 0;
+
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* pointer) noexcept = 0;
+  virtual void copy_in(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void copy_out(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void fill(void* to, unsigned char value, std::size_t bytes) = 0;
+  virtual void synchronize() = 0;
+  // Whether a pointer of unknown origin can be used by kernels; if not, `what` says what it is.
+  virtual bool usable(const void* pointer, std::string* what) const = 0;
+
+  // Encodes a validated map; devices that read the IR's own maps do nothing.
+  virtual void encode(const ir::thread::TensorMap& map, const runtime::ResolvedMap& resolved,
+                      jit::EncodedTensorMap* out) const = 0;
+  virtual std::unique_ptr<runtime::Executable> load(std::shared_ptr<const ir::thread::Kernel> kernel,
+                                                    const std::vector<char>& cubin) = 0;
+  // Null for a device without a clock.
+  virtual std::unique_ptr<runtime::Timer> make_timer() = 0;
+
+  std::atomic<std::uint64_t> seeds{0};  // default seeds handed out so far
+};
+
+std::shared_ptr<DeviceState> make_sim_device(SimOptions options);
+// Throws an unsupported Error if there is no such GPU or it cannot run sm_90a code.
+std::shared_ptr<DeviceState> make_cuda_device(int ordinal, SourceLoc loc);
+
+}  // namespace tessera::detail

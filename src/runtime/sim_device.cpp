@@ -1,0 +1,98 @@
+// The simulated Hopper as a device: memory is host memory, kernels run to completion inside the launch.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <new>
+
+#include "runtime/device_state.hpp"
+#include "sim/simulator.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::detail {
+namespace {
+
+constexpr std::align_val_t alignment{256};
+constexpr int multiprocessors_of_h200 = 132;
+
+sim::Schedule to_sim(const Schedule& schedule) {
+  sim::Schedule result;
+  switch (schedule.kind) {
+    case Schedule::Kind::eager: result.kind = sim::Schedule::Kind::eager; break;
+    case Schedule::Kind::lazy: result.kind = sim::Schedule::Kind::lazy; break;
+    case Schedule::Kind::random: result.kind = sim::Schedule::Kind::random; break;
+  }
+  result.seed = schedule.seed;
+  return result;
+}
+
+class SimExecutable final : public runtime::Executable {
+ public:
+  SimExecutable(std::shared_ptr<const ir::thread::Kernel> kernel, sim::Options options)
+      : kernel_(std::move(kernel)), options_(std::move(options)) {}
+
+  void launch(const runtime::LaunchPlan& plan, void*) const override {
+    std::vector<sim::Argument> arguments(plan.values.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (kernel_->params[i].is_pointer) {
+        arguments[i].data = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(plan.values[i]));
+        arguments[i].bytes = plan.bytes[i];
+      } else {
+        arguments[i].integer = plan.values[i];
+      }
+    }
+    sim::run(*kernel_, arguments, options_);
+  }
+  bool blocking() const override { return true; }
+
+ private:
+  std::shared_ptr<const ir::thread::Kernel> kernel_;
+  sim::Options options_;
+};
+
+class SimDevice final : public DeviceState {
+ public:
+  explicit SimDevice(SimOptions options) : options_(std::move(options)) {}
+
+  std::string name() const override { return fmt::format("simulated Hopper ({})", options_.schedule.to_string()); }
+  bool simulated() const override { return true; }
+  std::string driver() const override { return {}; }
+  int multiprocessors() const override { return multiprocessors_of_h200; }
+  bool needs_cubin() const override { return false; }
+  bool host_memory() const override { return true; }
+
+  void* allocate(std::size_t bytes) override {
+    void* pointer = ::operator new(bytes, alignment);
+    std::memset(pointer, 0xff, bytes);  // a NaN in every floating-point type
+    return pointer;
+  }
+  void release(void* pointer) noexcept override { ::operator delete(pointer, alignment); }
+  void copy_in(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy_out(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void fill(void* to, unsigned char value, std::size_t bytes) override { std::memset(to, value, bytes); }
+  void synchronize() override {}
+  bool usable(const void*, std::string*) const override { return true; }
+
+  void encode(const ir::thread::TensorMap&, const runtime::ResolvedMap&, jit::EncodedTensorMap*) const override {}
+  std::unique_ptr<runtime::Executable> load(std::shared_ptr<const ir::thread::Kernel> kernel,
+                                            const std::vector<char>&) override {
+    sim::Options options;
+    options.schedule = to_sim(options_.schedule);
+    options.threads = options_.threads;
+    options.print = options_.print;
+    options.check_proxy_handover = options_.check_proxy_handover;
+    return std::make_unique<SimExecutable>(std::move(kernel), std::move(options));
+  }
+  std::unique_ptr<runtime::Timer> make_timer() override { return nullptr; }
+
+ private:
+  SimOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<DeviceState> make_sim_device(SimOptions options) {
+  return std::make_shared<SimDevice>(std::move(options));
+}
+
+}  // namespace tessera::detail

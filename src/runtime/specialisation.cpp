@@ -1,0 +1,225 @@
+#include "runtime/specialisation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <numeric>
+
+#include "runtime/parallel.hpp"
+#include "tune/tuner.hpp"
+
+namespace tessera::runtime {
+using detail::Argument;
+using detail::ParamInfo;
+using detail::ParamKind;
+using Status = CandidateReport::Status;
+
+std::int64_t bucket_bound(std::int64_t value) {
+  if (value <= 0) return 0;
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value)) & ~(std::uint64_t{1} << 63));
+}
+
+Specialisation::Specialisation(Environment environment, std::shared_ptr<detail::DeviceState> device,
+                               std::vector<std::int64_t> constants, std::uint64_t alignment)
+    : environment_(environment), device_(std::move(device)), constants_(std::move(constants)), alignment_(alignment) {
+  variants_.resize(environment_.program.candidates.size());
+  for (std::size_t i = 0; i < variants_.size(); ++i)
+    variants_[i].row.config = environment_.program.candidates[i].config;
+}
+
+void Specialisation::share(const Specialisation& other) {
+  for (std::size_t i = 0; i < variants_.size(); ++i) {
+    if (variants_[i].lowered || !other.variants_[i].lowered) continue;
+    variants_[i].lowered = other.variants_[i].lowered;
+    judge(&variants_[i]);
+  }
+}
+
+void Specialisation::fill_key(RuntimeArguments arguments) {
+  key_.clear();
+  for (const Argument* argument : arguments) {
+    key_.push_back(argument->integer);
+    if (argument->pointer.pointer == nullptr) continue;
+    key_.push_back(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(argument->pointer.pointer)));
+    key_.push_back(static_cast<std::int64_t>(argument->pointer.bytes));
+    key_.push_back(static_cast<std::int64_t>(argument->pointer.source) * 2 + (argument->pointer.read_only ? 1 : 0));
+  }
+}
+
+PlanSlot& Specialisation::prepare(RuntimeArguments arguments, SourceLoc call) {
+  fill_key(arguments);
+  for (PlanSlot& slot : slots_) {
+    if (slot.key == key_ && slot.executable != nullptr) return slot;
+  }
+  Bucket* bucket = find_bucket(arguments);
+  if (bucket == nullptr) {
+    ProgressTask progress(environment_.program.name);
+    bucket = choose(arguments, call, progress);
+  }
+  PlanSlot& slot = slots_[next_slot_];
+  slot.executable = nullptr;
+  slot.bucket = bucket;
+  slot.plan.empty = true;
+  if (bucket == nullptr) return slot;  // nothing to run, and so nothing to keep
+  const Variant& winner = variants_[bucket->winner];
+  make_plan(*winner.lowered->kernel, arguments, *device_, call, &slot.plan);
+  ++environment_.counters.planned;
+  if (slot.plan.empty) return slot;
+  slot.key = key_;
+  slot.executable = winner.executable.get();
+  next_slot_ = (next_slot_ + 1) % slots_.size();
+  return slot;
+}
+
+Bucket* Specialisation::find_bucket(RuntimeArguments arguments) {
+  for (Bucket& bucket : buckets_) {
+    std::size_t i = 0;
+    const bool same = std::all_of(bucket.bounds.begin(), bucket.bounds.end(),
+                                  [&](std::int64_t bound) { return bound == bucket_bound(arguments[i++]->integer); });
+    if (same) return &bucket;
+  }
+  return nullptr;
+}
+
+Bucket* Specialisation::choose(RuntimeArguments arguments, SourceLoc call, ProgressTask& progress) {
+  Bucket bucket;
+  for (const Argument* argument : arguments) bucket.bounds.push_back(bucket_bound(argument->integer));
+  bucket.text = bucket_text(bucket.bounds);
+  if (!choose_by_record(&bucket, progress)) {
+    std::vector<std::size_t> all(variants_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    lower(all, progress);
+    for (const Variant& variant : variants_) bucket.rows.push_back(variant.row);
+    require_candidate(bucket.rows);
+    const Plans plans = plan_all(bucket.rows, arguments, call);
+    const bool nothing = std::all_of(plans.begin(), plans.end(), [](const auto& p) { return !p || p->empty; });
+    if (nothing) return nullptr;
+    rank(&bucket, arguments, call, plans, progress);
+  }
+  progress.finish(fmt::format("{}{}{}",
+                              variants_[bucket.winner].row.config.empty()
+                                  ? std::string("ready")
+                                  : "chose " + variants_[bucket.winner].row.config,
+                              bucket.text.empty() ? "" : " for ", bucket.text));
+  buckets_.push_back(std::move(bucket));
+  return &buckets_.back();
+}
+
+void Specialisation::lower(const std::vector<std::size_t>& which, ProgressTask& progress) {
+  std::vector<std::size_t> missing;
+  for (const std::size_t i : which) {
+    if (!variants_[i].lowered) missing.push_back(i);
+  }
+  if (missing.empty()) return;
+  progress.phase("tracing and lowering", missing.size());
+  std::vector<std::shared_ptr<ir::tile::Kernel>> traced(missing.size());
+  std::vector<std::shared_ptr<LoweredVariant>> results(missing.size());
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    results[i] = std::make_shared<LoweredVariant>();
+    traced[i] = trace_candidate(environment_.program.candidates[missing[i]], constants_, alignment_, results[i].get());
+  }
+  const bool dumping = std::getenv("TESSERA_DUMP") != nullptr;  // dumps come one after another
+  parallel_for(missing.size(), dumping ? 1 : 0, [&](std::size_t i) {
+    if (traced[i]) lower_candidate(*traced[i], environment_.toolchain, results[i].get());
+    progress.advance();
+  });
+  environment_.counters.traced += missing.size();
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    variants_[missing[i]].lowered = results[i];
+    judge(&variants_[missing[i]]);
+  }
+}
+
+// Throws if no row can run: the candidate's own error if there is one candidate or all fail in the same way, else one
+// Error that lists them.
+void Specialisation::require_candidate(const std::vector<CandidateReport>& rows) const {
+  if (std::any_of(rows.begin(), rows.end(), [](const CandidateReport& r) { return r.status == Status::ranked; }))
+    return;
+  std::vector<SourceLoc> places(rows.size());
+  ErrorKind kind = ErrorKind::user;
+  bool alike = true;
+  const std::optional<Error>& first = variants_.front().lowered->error;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::optional<Error>& error = variants_[i].lowered->error;
+    alike = alike && error && rows[i].reason == rows.front().reason;
+    if (!error) continue;
+    if (error->kind() == ErrorKind::internal) kind = ErrorKind::internal;
+    if (!error->diagnostics().empty()) places[i] = error->diagnostics().front().loc;
+  }
+  if (!alike || !first)
+    throw tune::no_candidate(rows, environment_.program.name, environment_.program.loc, places, kind);
+  if (rows.size() == 1) throw Error(*first);
+  std::vector<Diagnostic> diagnostics = first->diagnostics();
+  if (!diagnostics.empty()) {
+    diagnostics.front().notes.push_back(
+        {environment_.program.loc,
+         fmt::format("all {} configurations of {} fail this way", rows.size(), environment_.program.name)});
+  }
+  throw Error(first->kind(), std::move(diagnostics));
+}
+
+// Checks the arguments against every candidate. Rules that only some break rule these out; if all break one, it is the
+// caller's mistake.
+Specialisation::Plans Specialisation::plan_all(std::vector<CandidateReport>& rows, RuntimeArguments arguments,
+                                               SourceLoc call) const {
+  Plans plans(rows.size());
+  std::optional<Error> first;
+  bool any = false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].status != Status::ranked) continue;
+    auto plan = std::make_unique<LaunchPlan>();
+    try {
+      make_plan(*variants_[i].lowered->kernel, arguments, *device_, call, plan.get());
+      plans[i] = std::move(plan);
+      any = true;
+    } catch (const Error& error) {
+      if (!first) first = error;
+      rows[i].status = Status::failed;
+      rows[i].reason = error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
+    }
+  }
+  if (!any) throw Error(*first);
+  return plans;
+}
+
+Report Specialisation::report(const Bucket* bucket) const {
+  Report report;
+  report.kernel = environment_.program.name;
+  report.device = device_->name();
+  report.driver = device_->driver();
+  if (device_->needs_cubin()) report.compiler = environment_.toolchain.compiler();
+  report.counters = environment_.counters;
+  if (bucket == nullptr) return report;
+  const Variant& winner = variants_[bucket->winner];
+  report.config = winner.row.config;
+  report.ranking = bucket->ranking;
+  report.bucket = bucket->text;
+  report.record_path = bucket->record_path;
+  report.candidates = bucket->rows;
+  if (!winner.directory.empty()) {
+    report.directory = winner.directory.string();
+    report.cuda_path = (winner.directory / "kernel.cu").string();
+  }
+  for (const Diagnostic& remark : winner.lowered->remarks)
+    report.remarks.push_back(format_diagnostic(remark, "remark"));
+  for (const std::string& remark : winner.row.remarks) report.remarks.push_back(remark);
+  return report;
+}
+
+std::string Specialisation::bucket_text(const std::vector<std::int64_t>& bounds) const {
+  std::string text;
+  std::size_t i = 0;
+  for (const ParamInfo& param : environment_.program.params) {
+    if (param.kind == ParamKind::constant) continue;
+    const std::int64_t bound = bounds[i++];
+    if (param.kind != ParamKind::scalar || !is_integer(param.type)) continue;
+    text += text.empty() ? "" : ", ";
+    text += bound <= 1 ? fmt::format("{} = {}", param.name, bound)
+                       : fmt::format("{} in ({}, {}]", param.name, bound / 2, bound);
+  }
+  return text;
+}
+
+}  // namespace tessera::runtime

@@ -1,0 +1,97 @@
+// A kernel for one device, one set of compile-time constants and one alignment of its pointers.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/cache.hpp"
+#include "runtime/launch_plan.hpp"
+#include "runtime/progress.hpp"
+#include "runtime/toolchain.hpp"
+#include "runtime/variant.hpp"
+#include "tessera/runtime/program.hpp"
+#include "tune/record.hpp"
+
+namespace tessera::runtime {
+
+// What is chosen for the run-time integers of one bucket: each rounds up to the same power of two (0 and less to 0).
+struct Bucket {
+  std::vector<std::int64_t> bounds;  // one a run-time integer
+  std::string text;                  // "m_size in (2048, 4096]"
+  std::size_t winner = 0;
+  Report::Ranking ranking = Report::Ranking::single;
+  std::vector<CandidateReport> rows;
+  std::string record_path;
+};
+
+std::int64_t bucket_bound(std::int64_t value);
+
+struct PlanSlot {
+  std::vector<std::int64_t> key;  // the arguments; empty: unused
+  const Executable* executable = nullptr;
+  Bucket* bucket = nullptr;
+  LaunchPlan plan;
+};
+
+class Specialisation {
+ public:
+  struct Environment {
+    const detail::Program& program;
+    const Toolchain& toolchain;
+    const Cache& cache;
+    Report::Counters& counters;
+  };
+  Specialisation(Environment environment, std::shared_ptr<detail::DeviceState> device,
+                 std::vector<std::int64_t> constants, std::uint64_t alignment);
+
+  bool matches(const detail::DeviceState* device, const std::vector<std::int64_t>& constants,
+               std::uint64_t alignment) const {
+    return device_.get() == device && same_program(constants, alignment);
+  }
+  bool same_program(const std::vector<std::int64_t>& constants, std::uint64_t alignment) const {
+    return alignment_ == alignment && constants_ == constants;
+  }
+  // Takes over what another device's specialisation of the same program has traced and lowered.
+  void share(const Specialisation& other);
+
+  // The prepared launch for these arguments: from the small cache, or checked, chosen and planned now.
+  PlanSlot& prepare(RuntimeArguments arguments, SourceLoc call);
+
+  const detail::DeviceState& device() const { return *device_; }
+  // The report of a choice; a null bucket is that of a launch without blocks.
+  Report report(const Bucket* bucket) const;
+
+ private:
+  using Plans = std::vector<std::unique_ptr<LaunchPlan>>;  // one a candidate; null: it does not take part
+
+  void fill_key(RuntimeArguments arguments);
+  Bucket* find_bucket(RuntimeArguments arguments);
+  Bucket* choose(RuntimeArguments arguments, SourceLoc call, ProgressTask& progress);
+  bool choose_by_record(Bucket* bucket, ProgressTask& progress);
+  void rank(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, const Plans& plans, ProgressTask& progress);
+  void lower(const std::vector<std::size_t>& which, ProgressTask& progress);
+  void load(const std::vector<std::size_t>& which, ProgressTask& progress);
+  void require_candidate(const std::vector<CandidateReport>& rows) const;
+  Plans plan_all(std::vector<CandidateReport>& rows, RuntimeArguments arguments, SourceLoc call) const;
+  void prune_spills(std::vector<CandidateReport>& rows) const;
+  void estimate(Bucket* bucket, RuntimeArguments arguments, const Plans& plans);
+  bool measure(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, ProgressTask& progress);
+  std::string identity(const Bucket& bucket) const;
+  void write_record(Bucket* bucket) const;
+  std::string bucket_text(const std::vector<std::int64_t>& bounds) const;
+
+  Environment environment_;
+  std::shared_ptr<detail::DeviceState> device_;
+  std::vector<std::int64_t> constants_;
+  std::uint64_t alignment_;
+  std::vector<Variant> variants_;
+  std::deque<Bucket> buckets_;
+  std::array<PlanSlot, 16> slots_;
+  std::size_t next_slot_ = 0;
+  std::vector<std::int64_t> key_;  // scratch
+};
+
+}  // namespace tessera::runtime

@@ -1,0 +1,18 @@
+#include "runtime/toolchain.hpp"
+
+#include "cuda/printer.hpp"
+#include "ir/thread_text.hpp"
+
+namespace tessera::runtime {
+
+std::shared_ptr<const Toolchain> real_toolchain() {
+  static const std::shared_ptr<const Toolchain> instance = std::make_shared<Toolchain>(Toolchain{
+      [](ir::tile::Kernel& kernel) { return passes::lower(kernel); },
+      [](const ir::thread::Kernel& kernel, bool readable) { return cuda::print(kernel, {.readable = readable}); },
+      [](const ir::thread::Kernel& kernel) { return ir::thread::to_string(kernel); },
+      [](const std::string& source, const std::string& kernel) { return jit::compile(source, kernel); },
+      [] { return jit::compiler_version() + " " + jit::compiler_flags(); }});
+  return instance;
+}
+
+}  // namespace tessera::runtime

@@ -1,0 +1,147 @@
+#include "runtime/variant.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/hash.hpp"
+
+namespace tessera::runtime {
+using Status = CandidateReport::Status;
+
+namespace {
+
+constexpr std::uint32_t shared_limit = 232448;  // dynamic shared memory of a block on sm_90
+constexpr int register_limit = 255;
+constexpr const char* architecture = "sm_90a";
+
+std::string first_message(const Error& error) {
+  return error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
+}
+
+// Exceptions that are not Error would lose the candidate's name; they are bugs or the user's own.
+template <class Work>
+void capture(LoweredVariant* out, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    out->error = error;
+  }
+}
+
+CacheEntry make_entry(const Variant& variant, const std::string& kernel, const std::string& target,
+                      const Toolchain& toolchain) {
+  const ir::thread::Kernel& ir = *variant.lowered->kernel;
+  CacheEntry entry;
+  entry.kernel = kernel;
+  entry.config = variant.row.config;
+  entry.target = target;
+  entry.cuda = toolchain.print_cuda(ir, true);
+  entry.tile_text = ir.tile_program;
+  entry.thread_text = toolchain.print_thread(ir);
+  return entry;
+}
+
+// Compiles; while the registers for as many CTAs an SM as lowering hoped for make the compiler spill, for one CTA less.
+// Sets the text that was compiled in the end.
+void compile(const ir::thread::Kernel& hoped_for, const Toolchain& toolchain, CacheEntry* entry) {
+  ir::thread::Kernel kernel = hoped_for;
+  while (true) {
+    entry->compiled = toolchain.compile(entry->cuda, kernel.name);
+    const jit::CubinFacts& facts = entry->compiled.facts;
+    if (kernel.ctas_per_sm == 1 || facts.spill_store_bytes + facts.spill_load_bytes == 0) return;
+    --kernel.ctas_per_sm;
+    entry->cuda = toolchain.print_cuda(kernel, true);
+  }
+}
+
+void take_facts(const jit::CubinFacts& facts, CandidateReport* row) {
+  row->registers = facts.registers;
+  row->spill_bytes = facts.spill_store_bytes + facts.spill_load_bytes;
+  row->remarks = facts.remarks;
+}
+
+}  // namespace
+
+std::shared_ptr<ir::tile::Kernel> trace_candidate(const detail::Candidate& candidate,
+                                                  std::span<const std::int64_t> constants, std::uint64_t alignment,
+                                                  LoweredVariant* out) {
+  std::shared_ptr<ir::tile::Kernel> kernel;
+  capture(out, [&] { kernel = candidate.trace(constants); });
+  if (!kernel) return nullptr;
+  out->traced = true;
+  unsigned pointer = 0;
+  for (ir::Param& param : kernel->params) {
+    if (!param.is_pointer) continue;
+    const bool aligned = pointer < 64 && ((alignment >> pointer) & 1U) != 0;
+    param.alignment = aligned ? 16 : size_of(param.type);
+    ++pointer;
+  }
+  return kernel;
+}
+
+void lower_candidate(ir::tile::Kernel& kernel, const Toolchain& toolchain, LoweredVariant* out) {
+  capture(out, [&] {
+    passes::Lowered lowered = toolchain.lower(kernel);
+    out->remarks = std::move(lowered.remarks);
+    out->register_estimate = lowered.register_estimate;
+    auto shared = std::make_shared<ir::thread::Kernel>(std::move(lowered.kernel));
+    out->canonical = toolchain.print_cuda(*shared, false);
+    out->hash = Hasher().add(shared->name).add(out->canonical).hex();
+    out->kernel = std::move(shared);
+  });
+}
+
+void judge(Variant* variant) {
+  CandidateReport& row = variant->row;
+  const LoweredVariant& lowered = *variant->lowered;
+  if (lowered.error) {
+    const bool refused = lowered.traced && lowered.error->kind() != ErrorKind::internal;
+    row.status = refused ? Status::pruned : Status::failed;
+    row.reason = first_message(*lowered.error);
+    return;
+  }
+  row.warps = lowered.kernel->warps;
+  row.shared_bytes = lowered.kernel->shared_bytes;
+  row.register_estimate = lowered.register_estimate;
+  row.status = Status::ranked;
+  if (row.shared_bytes > shared_limit) {
+    row.status = Status::pruned;
+    row.reason = fmt::format("needs {} bytes of shared memory, a block has {}", row.shared_bytes, shared_limit);
+  } else if (row.register_estimate > register_limit) {
+    row.status = Status::pruned;
+    row.reason = fmt::format("needs about {} registers a thread, which has {}", row.register_estimate, register_limit);
+  }
+}
+
+std::string target_text(const Toolchain& toolchain, const detail::DeviceState& device) {
+  return fmt::format("{}; {}; Tessera {}", device.needs_cubin() ? toolchain.compiler() : "sources only", architecture,
+                     TESSERA_VERSION);
+}
+
+jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain& toolchain, const Cache& cache,
+                    const detail::DeviceState& device, BuildCounters* counters) {
+  const std::string target = target_text(toolchain, device);
+  const std::string key =
+      Hasher().add(variant->lowered->kernel->name).add(variant->lowered->canonical).add(target).hex();
+  const bool cubin = device.needs_cubin();
+  std::optional<CacheEntry> found = cache.load(key, cubin);
+  if (!found) {
+    const FileLock lock = cache.lock(key);
+    found = cache.load(key, cubin, true);  // another process may have made it meanwhile
+    if (!found) {
+      CacheEntry entry = make_entry(*variant, kernel, target, toolchain);
+      if (cubin) {
+        compile(*variant->lowered->kernel, toolchain, &entry);
+        ++counters->compiled;
+      }
+      variant->directory = cache.store(key, entry);
+      take_facts(entry.compiled.facts, &variant->row);
+      return std::move(entry.compiled);
+    }
+  }
+  if (cubin) ++counters->cache_hits;
+  variant->directory = found->directory;
+  take_facts(found->compiled.facts, &variant->row);
+  return std::move(found->compiled);
+}
+
+}  // namespace tessera::runtime

@@ -1,0 +1,145 @@
+// Synchronisation, copies, and printf.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "sim/cta.hpp"
+
+namespace tessera::sim {
+
+bool Cta::named_barrier(Warp& warp, const Instr& in) {
+  const auto& stmt = *static_cast<const ir::thread::BarrierSync*>(in.stmt);
+  require_whole_warp(warp, in, "a block barrier");
+  const int block_threads = program_.kernel->warps * warp_lanes;
+  if (stmt.id < 0 || stmt.id > 15 || stmt.threads < warp_lanes || stmt.threads % warp_lanes != 0 ||
+      stmt.threads > block_threads) {
+    fail(
+        site(warp, in),
+        fmt::format("barrier {} for {} threads in a block of {}: ids are 0 to 15, the threads whole warps of the block",
+                    stmt.id, stmt.threads, block_threads));
+  }
+  NamedBarrier& barrier = named_[static_cast<std::size_t>(stmt.id)];
+  if (barrier.threads != 0 && barrier.threads != stmt.threads) {
+    fail(site(warp, in),
+         fmt::format("barrier {} is used for {} threads here, while warp {} waits at it for {} threads", stmt.id,
+                     stmt.threads, barrier.warps.front(), barrier.threads),
+         "give thread groups of different size barriers of their own, or synchronise them first",
+         {{loc_of(barrier.first), "the other warp waits here"}});
+  }
+  if (barrier.threads == 0) {
+    barrier.threads = stmt.threads;
+    barrier.first = in.stmt;
+  }
+  barrier.warps.push_back(warp.index);
+  if (static_cast<int>(barrier.warps.size()) * warp_lanes < stmt.threads) {
+    warp.state = WarpState::at_barrier;
+    return false;
+  }
+  for (const int index : barrier.warps) {
+    if (index == warp.index) continue;
+    Warp& other = warps_[static_cast<std::size_t>(index)];
+    other.state = WarpState::ready;
+    ++other.pc;
+  }
+  barrier = NamedBarrier{};
+  return true;
+}
+
+void Cta::warp_sync(const Warp& warp, const Instr& in) const {
+  const std::uint32_t mask = static_cast<const ir::thread::WarpSync*>(in.stmt)->mask;
+  if (mask == warp.active) return;
+  fail(site(warp, in),
+       fmt::format("a warp barrier for lanes {:#010x} is executed by lanes {:#010x}, so they can never meet", mask,
+                   warp.active),
+       "move it out of the conditional code");
+}
+
+void Cta::mbarrier_update(Warp& warp, const Instr& in) {
+  const Operands& ops = operands(in);
+  const auto* address = warp.at<std::uint32_t>(ops.address);
+  for (std::uint32_t lanes = warp.active; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const Site where = site(warp, in, lane);
+    if (in.op == Op::mbarrier_init) {
+      barriers_.init(where, address[lane], static_cast<const ir::thread::MbarrierInit*>(in.stmt)->count);
+    } else if (in.op == Op::mbarrier_arrive) {
+      barriers_.arrive(where, address[lane], static_cast<const ir::thread::MbarrierArrive*>(in.stmt)->count);
+    } else {
+      barriers_.expect(where, address[lane], warp.at<std::uint32_t>(ops.value)[lane]);
+      barriers_.arrive(where, address[lane], 1);
+    }
+  }
+}
+
+bool Cta::mbarrier_wait(Warp& warp, const Instr& in) {
+  const Operands& ops = operands(in);
+  const auto* address = warp.at<std::uint32_t>(ops.address);
+  const auto* parity = warp.at<std::uint32_t>(ops.value);
+  for (std::uint32_t lanes = warp.waiting_lanes; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const Site where = site(warp, in, lane);
+    const Mbarrier& b = barriers_.at(where, address[lane], "wait");
+    if (parity[lane] > 1) {
+      fail(where, fmt::format("wait for phase parity {}; a parity is 0 or 1", parity[lane]),
+           "flip the phase with phase ^= 1, or take the number of the phase modulo 2");
+    }
+    if (barriers_.passed(b, parity[lane])) {
+      warp.waiting_lanes &= ~(1U << lane);
+    } else if (warp.waiting_since == ~0ULL) {
+      warp.waiting_since = b.phase;
+    }
+  }
+  return warp.waiting_lanes == 0;
+}
+
+void Cta::tma_load(Warp& warp, const Instr& in) {
+  const Operands& ops = operands(in);
+  for (std::uint32_t lanes = warp.active; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    std::int32_t coords[5] = {};
+    const std::size_t rank = ops.list.size();
+    for (std::size_t i = 0; i < rank && i < 5; ++i) coords[i] = warp.at<std::int32_t>(ops.list[i])[lane];
+    tma_.issue(site(warp, in, lane), in.a, warp.at<std::uint32_t>(ops.address)[lane], {coords, rank},
+               warp.at<std::uint32_t>(ops.value)[lane]);
+    if (options_.schedule.kind == Schedule::Kind::eager) tma_.land_all();
+  }
+}
+
+namespace {
+
+std::string format_float(float v) { return v != v ? "nan" : fmt::format("{:g}", v); }
+
+std::string format_value(DType type, const std::byte* slot, int lane) {
+  std::uint64_t raw = 0;
+  const std::size_t size = size_of(type) == 8 ? 8 : 4;
+  std::memcpy(&raw, slot + static_cast<std::size_t>(lane) * size, size);
+  switch (type) {
+    case DType::f16: return format_float(float16::to_float(static_cast<std::uint16_t>(raw)));
+    case DType::bf16: return format_float(bfloat16::to_float(static_cast<std::uint16_t>(raw)));
+    case DType::f32: return format_float(std::bit_cast<float>(static_cast<std::uint32_t>(raw)));
+    case DType::i64: return fmt::format("{}", static_cast<std::int64_t>(raw));
+    case DType::i8:
+    case DType::i16:
+    case DType::i32: return fmt::format("{}", static_cast<std::int32_t>(raw));
+    default: return fmt::format("{}", raw);
+  }
+}
+
+}  // namespace
+
+void Cta::print(Warp& warp, const Instr& in) {
+  const Operands& ops = operands(in);
+  const auto& stmt = *static_cast<const ir::thread::PrintThread*>(in.stmt);
+  for (std::uint32_t lanes = warp.active; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    std::string text = stmt.pieces.empty() ? std::string() : stmt.pieces.front();
+    for (std::size_t i = 0; i < ops.list.size(); ++i) {
+      text += format_value(ops.types[i], warp.frame + ops.list[i], lane);
+      if (i + 1 < stmt.pieces.size()) text += stmt.pieces[i + 1];
+    }
+    output_.push_back(std::move(text));
+  }
+}
+
+}  // namespace tessera::sim

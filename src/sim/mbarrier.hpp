@@ -1,0 +1,56 @@
+// mbarriers by PTX's rules (PTX ISA 9.7.13.15): pending arrivals, transaction bytes, phases.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "sim/memory.hpp"
+#include "sim/report.hpp"
+
+namespace tessera::sim {
+
+inline constexpr std::int64_t max_barrier_count = (1 << 20) - 1;  // also the range of the transaction count
+
+struct Mbarrier {
+  std::uint32_t offset = 0;  // from the start of shared memory
+  std::uint32_t count = 0;
+  std::uint32_t pending = 0;  // arrivals that the current phase still needs
+  std::int64_t tx = 0;        // bytes declared minus bytes delivered
+  std::uint64_t phase = 0;    // number of completed phases; the parity is its lowest bit
+  const ir::Stmt* init = nullptr;
+
+  // What happened in the current phase, for reports.
+  std::uint64_t declared = 0, delivered = 0;
+  const ir::Stmt* declared_at = nullptr;  // the last of them
+  const ir::Stmt* delivered_by = nullptr;
+  const ir::Stmt* arrived_at = nullptr;
+  const ir::Stmt* completed_at = nullptr;  // what completed the previous phase
+};
+
+class BarrierSet {
+ public:
+  BarrierSet(const ir::thread::Kernel& kernel, MemorySystem& memory) : kernel_(kernel), memory_(memory) {}
+  void begin() { barriers_.clear(); }
+
+  void init(const Site& site, std::uint32_t address, std::uint32_t count);
+  void arrive(const Site& site, std::uint32_t address, std::uint32_t count);
+  void expect(const Site& site, std::uint32_t address, std::uint32_t bytes);  // without the arrival
+  void complete(const Site& site, std::uint32_t address, std::uint32_t bytes);
+  // True once the phase with this parity has completed: the current phase has the other parity.
+  bool passed(const Mbarrier& b, std::uint32_t parity) const { return (b.phase & 1U) != (parity & 1U); }
+  // The initialised barrier at `address`; a user Error where there is none.
+  Mbarrier& at(const Site& site, std::uint32_t address, const char* what);
+
+ private:
+  void finish(Mbarrier& b, const ir::Stmt* stmt);
+  Mbarrier* find(std::uint32_t offset);
+  std::string name(const Mbarrier& b) const { return describe_barrier(kernel_, b.offset); }
+
+  const ir::thread::Kernel& kernel_;
+  MemorySystem& memory_;
+  std::deque<Mbarrier> barriers_;
+};
+
+}  // namespace tessera::sim

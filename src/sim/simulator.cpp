@@ -1,0 +1,150 @@
+#include "sim/simulator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "sim/cta.hpp"
+#include "sim/program.hpp"
+
+namespace tessera::sim {
+
+Schedule parse_schedule(std::string_view text) {
+  Schedule schedule;
+  if (text == "eager") return schedule;
+  if (text == "lazy") {
+    schedule.kind = Schedule::Kind::lazy;
+    return schedule;
+  }
+  constexpr std::string_view prefix = "random:";
+  if (text.substr(0, prefix.size()) == prefix) {
+    const std::string_view number = text.substr(prefix.size());
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), schedule.seed);
+    if (!number.empty() && error == std::errc() && end == number.data() + number.size()) {
+      schedule.kind = Schedule::Kind::random;
+      return schedule;
+    }
+  }
+  throw Error(ErrorKind::user, SourceLoc{}, fmt::format("there is no schedule '{}'", text),
+              "use eager, lazy, or random:SEED with a number of up to 64 bits");
+}
+
+std::string to_string(const Schedule& schedule) {
+  switch (schedule.kind) {
+    case Schedule::Kind::eager: return "eager";
+    case Schedule::Kind::lazy: return "lazy";
+    case Schedule::Kind::random: return fmt::format("random:{}", schedule.seed);
+  }
+  return "?";
+}
+
+namespace {
+
+// Hands out blocks in order to host threads, and puts what they print back in order.
+class Grid {
+ public:
+  Grid(const Program& program, const Options& options)
+      : program_(program),
+        options_(options),
+        total_(static_cast<std::uint64_t>(program.grid[0]) * static_cast<std::uint64_t>(program.grid[1]) *
+               static_cast<std::uint64_t>(program.grid[2])) {}
+
+  Statistics run() {
+    std::uint64_t threads = options_.threads > 0 ? static_cast<std::uint64_t>(options_.threads)
+                                                 : std::max(1U, std::thread::hardware_concurrency());
+    threads = std::min(threads, total_);
+    if (threads <= 1) {
+      if (total_ != 0) work();
+    } else {
+      std::vector<std::jthread> pool;
+      for (std::uint64_t i = 0; i < threads; ++i) pool.emplace_back([this] { work(); });
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return statistics_;
+  }
+
+ private:
+  void work() {
+    try {
+      Cta cta(program_, options_);
+      std::uint64_t blocks = 0;
+      while (true) {
+        const std::uint64_t index = next_.fetch_add(1);
+        // Blocks below one that failed still run, so that the failure reported is always that of the first one.
+        if (index >= total_ || index > first_failure_.load()) break;
+        run_block(cta, index);
+        ++blocks;
+      }
+      const std::lock_guard lock(mutex_);
+      statistics_.ctas += blocks;
+      statistics_.warp_statements += cta.statements();
+      statistics_.tma_bytes += cta.tma_bytes();
+    } catch (...) {
+      record_failure(0);
+    }
+  }
+
+  void run_block(Cta& cta, std::uint64_t index) {
+    try {
+      cta.run(index);
+    } catch (...) {
+      record_failure(index);
+    }
+    if (program_.prints) deliver(index, cta.output());
+  }
+
+  void record_failure(std::uint64_t index) {
+    const std::lock_guard lock(mutex_);
+    if (failure_ && first_failure_.load() <= index) return;
+    failure_ = std::current_exception();
+    first_failure_.store(index);
+  }
+
+  void deliver(std::uint64_t index, const std::vector<std::string>& output) {
+    const std::lock_guard lock(mutex_);
+    waiting_[index] = output;
+    for (auto it = waiting_.find(printed_); it != waiting_.end(); it = waiting_.find(printed_)) {
+      if (printed_ <= first_failure_.load()) {
+        for (const std::string& text : it->second) print(text);
+      }
+      waiting_.erase(it);
+      ++printed_;
+    }
+  }
+
+  void print(const std::string& text) const {
+    if (options_.print) {
+      options_.print(text);
+    } else {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fflush(stdout);
+    }
+  }
+
+  const Program& program_;
+  const Options& options_;
+  const std::uint64_t total_;
+  std::atomic<std::uint64_t> next_{0};
+  std::atomic<std::uint64_t> first_failure_{~0ULL};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+  Statistics statistics_;
+  std::map<std::uint64_t, std::vector<std::string>> waiting_;  // output of blocks that ended before an earlier one
+  std::uint64_t printed_ = 0;
+};
+
+}  // namespace
+
+Statistics run(const ir::thread::Kernel& kernel, std::span<const Argument> arguments, const Options& options) {
+  const Program program = compile(kernel, arguments);
+  return Grid(program, options).run();
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,65 @@
+// Names of schedules, and that a seed determines the run whatever the number of host threads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernel_builder.hpp"
+
+namespace tessera::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Schedule, NamesRoundTrip) {
+  for (const char* name : {"eager", "lazy", "random:0", "random:18446744073709551615"}) {
+    EXPECT_EQ(sim::to_string(sim::parse_schedule(name)), name);
+  }
+  for (const char* name : {"", "Eager", "random", "random:", "random:-1", "random:1x", "random:18446744073709551616"}) {
+    try {
+      sim::parse_schedule(name);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::user);
+      EXPECT_THAT(error.what(), HasSubstr("there is no schedule"));
+    }
+  }
+}
+
+// A racy kernel, so that the result shows the order in which warps ran: each warp appends its number to a list.
+std::vector<std::int32_t> order_of_warps(const char* schedule, int threads) {
+  KernelBuilder b(8, 256);
+  b.kernel.grid[0] = b.i64(24);
+  const auto out = b.pointer(DType::i32, "out");
+  const auto* n = b.regs(DType::i32, 1, "n");
+  const auto store = [&](E value, E address) {
+    b.write(n, 0, {value});
+    b.add<thread::StoreSharedVector>(SourceLoc::here(), b.ref(n), 1, address);
+  };
+  b.when(b.thread_idx() == 0, [&] { store(b.i32(0), b.shared(0)); });
+  b.sync();
+  b.loop(b.i32(0), b.i32(4), b.i32(1), [&](E) {
+    b.when(b.elect(), [&] {
+      b.add<thread::LoadSharedVector>(SourceLoc::here(), b.ref(n), 1, b.shared(0));
+      const E at = b.let(b.reg(n, 0));
+      b.store(out, b.block_idx(0) * 32 + at, b.warp() * 32 + b.lane());
+      store(at + 1, b.shared(0));
+    });
+  });
+  std::vector<std::int32_t> r(24 * 32, -1);
+  sim::run(b.kernel, std::vector<sim::Argument>{buffer(r)}, options(schedule, threads));
+  return r;
+}
+
+TEST(Schedule, ASeedDeterminesTheRun) {
+  const auto reference = order_of_warps("random:5", 1);
+  for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(order_of_warps("random:5", threads), reference) << threads;
+  EXPECT_NE(order_of_warps("random:6", 1), reference);
+  EXPECT_NE(order_of_warps("eager", 1), reference);
+}
+
+TEST(Schedule, BlocksOfOneRunDiffer) {
+  const auto r = order_of_warps("random:5", 1);
+  EXPECT_FALSE(std::equal(r.begin(), r.begin() + 32, r.begin() + 32));
+}
+
+}  // namespace
+}  // namespace tessera::testing

@@ -1,0 +1,108 @@
+#include "runtime_fixture.hpp"
+#include "tune/estimate.hpp"
+#include "tune/record.hpp"
+
+namespace tessera::tune {
+namespace {
+using namespace ir;
+
+// for (k = 0; k < p0; k += 16) { if (elect) tma box of 64 x 16 halves; 3 mma } ; 2 floats stored a thread
+struct EstimateTest : ::testing::Test {
+  EstimateTest() {
+    kernel.context = context;
+    kernel.warps = 4;
+    kernel.params = {{"k", DType::i32, false, 16}, {"c", DType::f32, true, 16}};
+    auto& pool = context->expr;
+    auto& arena = context->arena;
+    thread::TensorMap map;
+    map.type = DType::f16;
+    map.box = {16, 64};
+    kernel.tensor_maps = {map};
+    auto* regs = context->new_regs(DType::f32, 64, "r", {});
+    const thread::RegRef at{regs, pool.i32(0)};
+    auto* loop = arena.make<control::For>(SourceLoc{}, context->new_value(DType::i32, "k", {}), pool.i32(0),
+                                          pool.leaf(ExprKind::param, DType::i32, 0), pool.i32(16));
+    auto* one = arena.make<control::If>(SourceLoc{}, pool.leaf(ExprKind::elect_one, DType::boolean));
+    one->then_body.push_back(
+        arena.make<thread::TmaLoadBox>(SourceLoc{}, 0U, pool.u32(0), std::vector<const Expr*>{}, pool.u32(0)));
+    loop->body.push_back(one);
+    for (int i = 0; i < 3; ++i)
+      loop->body.push_back(arena.make<thread::MmaSync>(SourceLoc{}, DType::f16, DType::f32, at, at, at));
+    kernel.body = {loop, arena.make<thread::StoreGlobalVector>(SourceLoc{}, at, 2, 1U, pool.i64(0), nullptr)};
+  }
+  std::shared_ptr<Context> context = std::make_shared<Context>();
+  thread::Kernel kernel;
+};
+
+TEST_F(EstimateTest, CountsBytesAndFlops) {
+  const std::int64_t params[] = {40, 0};  // three trips
+  const BlockWork work = block_work(kernel, params);
+  EXPECT_DOUBLE_EQ(work.bytes, 3 * (16 * 64 * 2) + 128 * 2 * 4);
+  EXPECT_DOUBLE_EQ(work.flops, 3 * 3 * 4 * 2.0 * 16 * 8 * 16);
+  const std::int64_t none[] = {0, 0};
+  EXPECT_DOUBLE_EQ(block_work(kernel, none).flops, 0);
+}
+
+TEST_F(EstimateTest, WaitsAreALatencyEach) {
+  const std::int64_t params[] = {160, 0};
+  const double without = estimate_us(kernel, params, 132, 64, 132);
+  auto* loop = static_cast<control::For*>(kernel.body[0]);
+  loop->body.push_back(
+      context->arena.make<thread::MbarrierWait>(SourceLoc{}, context->expr.u32(0), context->expr.u32(0)));
+  EXPECT_DOUBLE_EQ(block_work(kernel, params).waits, 10);
+  EXPECT_GT(estimate_us(kernel, params, 132, 64, 132), 8);
+  EXPECT_LT(without, 8);
+}
+
+TEST_F(EstimateTest, MoreBlocksAndFewerResidentOnesTakeLonger) {
+  const std::int64_t params[] = {4096, 0};
+  const double one = estimate_us(kernel, params, 132, 64, 132);
+  EXPECT_GT(one, 0);
+  const double many = estimate_us(kernel, params, 132 * 40, 64, 132);
+  EXPECT_GT(many, one);
+  EXPECT_GT(estimate_us(kernel, params, 132 * 40, 255, 132), many) << "less overlap with fewer blocks resident";
+}
+
+TEST(ResidentBlocks, FollowsTheTightestLimit) {
+  EXPECT_EQ(resident_blocks(4, 128, 0), 4);     // 65536 / (128 * 128)
+  EXPECT_EQ(resident_blocks(4, 32, 0), 16);     // 64 warps
+  EXPECT_EQ(resident_blocks(1, 32, 0), 32);     // blocks
+  EXPECT_EQ(resident_blocks(4, 32, 50000), 4);  // 233472 / 51024
+  EXPECT_EQ(resident_blocks(4, 32, 232448), 1);
+  EXPECT_EQ(resident_blocks(32, 255, 0), 1);
+}
+
+TEST(Record, RoundTrip) {
+  Record record;
+  record.identity = "script A\nline";
+  record.winner = "x=1";
+  record.text_hash = "abc";
+  record.device = "d";
+  record.driver = "r";
+  record.compiler = "c";
+  record.bucket = "m in (1, 2]";
+  CandidateReport row;
+  row.config = "x=1";
+  row.status = CandidateReport::Status::chosen;
+  row.reason = "because \"quotes\"";
+  row.registers = 128;
+  row.time_us = 12.25;
+  row.remarks = {"one", "two"};
+  record.rows = {row};
+  const auto again = parse_record(to_json(record));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->identity, record.identity);
+  EXPECT_EQ(again->winner, "x=1");
+  EXPECT_EQ(again->bucket, record.bucket);
+  ASSERT_EQ(again->rows.size(), 1U);
+  EXPECT_EQ(again->rows[0].status, row.status);
+  EXPECT_EQ(again->rows[0].reason, row.reason);
+  EXPECT_EQ(again->rows[0].time_us, 12.25);
+  EXPECT_EQ(again->rows[0].remarks, row.remarks);
+  EXPECT_FALSE(parse_record("").has_value());
+  EXPECT_FALSE(parse_record("{\"format\": 1}").has_value());
+  EXPECT_FALSE(parse_record("[]").has_value());
+}
+
+}  // namespace
+}  // namespace tessera::tune

@@ -34,7 +34,9 @@ bench: build
 	@tools/bench.sh
 
 PREFIX ?= /usr/local
-install: build
+install:
+	@tools/setup.sh build
+	@cmake --preset release && cmake --build --preset release --target tessera
 	@cmake --install build/release --prefix $(PREFIX)
 
 clean:

@@ -10,7 +10,7 @@ off() {
   status=1
 }
 
-files() { git ls-files -co --exclude-standard -- "$@"; }
+files() { git ls-files -co --exclude-standard -- "$@" | while read -r file; do [ -f "$file" ] && echo "$file"; done; }
 search() { files . ':!LICENSE' | xargs -d '\n' grep -nIE "$1" -- 2>/dev/null; }
 longer() { files "$1" | xargs -d '\n' wc -l | awk -v limit="$2" '$2 != "total" && $1 > limit {print "  " $2 ": " $1 " lines"}'; }
 
@@ -33,5 +33,12 @@ for document in README.md docs/*.md; do
   while read -r link; do
     [ -e "$(dirname "$document")/$link" ] || off "$document links to a file that is not there:" "  $link"
   done < <(grep -oE '\]\([^)#]+' "$document" 2>/dev/null | sed 's/^](//' | grep -vE '^https?:')
+done
+# The README shows code that is compiled: every line of it stands in the file that it was taken from.
+found=$(sed -n '/^```cpp/,/^```$/p' README.md | sed '/^```$/q' | grep -v '^```' | grep -vxFf examples/hopper_matmul/matmul_v0.hpp)
+[ -z "$found" ] || off "README.md shows another matmul than examples/hopper_matmul/matmul_v0.hpp:" "$found"
+for shown in examples/vector_add/main.cpp tests/package/consumer/CMakeLists.txt; do
+  found=$(grep -vxFf README.md "$shown")
+  [ -z "$found" ] || off "$shown is not what README.md shows:" "$found"
 done
 exit $status

@@ -70,6 +70,12 @@ void StmtPrinter::line(const Stmt* s, const std::string& code, const std::string
   raw(code + comment);
 }
 
+void StmtPrinter::call(const Stmt* s, const char* helper, const std::vector<std::string>& arguments,
+                       const std::string& note) {
+  prelude_.use(helper);
+  line(s, fmt::format("{}({});", helper, fmt::join(arguments, ", ")), note);
+}
+
 void StmtPrinter::block(const Block& body) {
   for (const Stmt* s : body) statement(s);
 }
@@ -85,13 +91,7 @@ void StmtPrinter::statement(const Stmt* s) {
                },
                [&](const control::AssignVar& n) { line(s, exprs_.update_of(n.var, n.value)); },
                [&](const control::For& n) { print(n); },
-               [&](const control::Loop& n) {
-                 line(s, "while (true) {");
-                 ++depth_;
-                 block(n.body);
-                 --depth_;
-                 raw("}");
-               },
+               [&](const control::Loop& n) { print(n); },
                [&](const control::If& n) { print(n); },
                [&](const control::Break&) { line(s, "break;"); },
                [&](const control::Continue&) { line(s, "continue;"); },
@@ -112,27 +112,21 @@ void StmtPrinter::statement(const Stmt* s) {
                },
                [&](const thread::WarpSync& n) { line(s, fmt::format("__syncwarp({:#010x}u);", n.mask)); },
                [&](const thread::MbarrierInit& n) {
-                 prelude_.use("mbarrier_init");
-                 line(s, fmt::format("mbarrier_init({}, {});", text(n.address), n.count));
+                 call(s, "mbarrier_init", {text(n.address), std::to_string(n.count)});
                },
                [&](const thread::MbarrierArrive& n) {
-                 prelude_.use("mbarrier_arrive");
-                 line(s, fmt::format("mbarrier_arrive({}, {});", text(n.address), n.count));
+                 call(s, "mbarrier_arrive", {text(n.address), std::to_string(n.count)});
                },
                [&](const thread::MbarrierArriveExpectTx& n) {
-                 prelude_.use("mbarrier_arrive_expect_tx");
-                 line(s, fmt::format("mbarrier_arrive_expect_tx({}, {});", text(n.address), text(n.bytes)));
+                 call(s, "mbarrier_arrive_expect_tx", {text(n.address), text(n.bytes)});
                },
                [&](const thread::MbarrierWait& n) {
-                 prelude_.use("mbarrier_wait");
-                 line(s, fmt::format("mbarrier_wait({}, {});", text(n.address), text(n.parity)));
+                 call(s, "mbarrier_wait", {text(n.address), text(n.parity)});
                },
                [&](const thread::TmaLoadBox& n) { print(n); },
                [&](const thread::Fence& n) {
-                 const char* name = n.fence == thread::FenceKind::proxy_async_shared ? "fence_proxy_async_shared"
-                                                                                     : "fence_mbarrier_init";
-                 prelude_.use(name);
-                 line(s, fmt::format("{}();", name), n.reason);
+                 const bool proxy = n.fence == thread::FenceKind::proxy_async_shared;
+                 call(s, proxy ? "fence_proxy_async_shared" : "fence_mbarrier_init", {}, n.reason);
                },
                [&](const thread::PrintThread& n) { print(n); },
                [&](const thread::Comment& n) {
@@ -166,6 +160,14 @@ void StmtPrinter::print(const control::For& s) {
   raw("}");
 }
 
+void StmtPrinter::print(const control::Loop& s) {
+  line(&s, "while (true) {");
+  ++depth_;
+  block(s.body);
+  --depth_;
+  raw("}");
+}
+
 void StmtPrinter::print(const control::If& s) { branch(s, "if"); }
 
 void StmtPrinter::branch(const control::If& s, const std::string& head) {
@@ -186,8 +188,7 @@ void StmtPrinter::branch(const control::If& s, const std::string& head) {
 
 void StmtPrinter::print(const thread::LdMatrix& s) {
   const std::string name = fmt::format("ldmatrix_x{}{}", s.matrices, s.transposed ? "_trans" : "");
-  prelude_.use(name);
-  line(&s, fmt::format("{}({}, {});", name, register_pointer(&s, s.dst), exprs_.text(s.address)));
+  call(&s, name.c_str(), {register_pointer(&s, s.dst), exprs_.text(s.address)});
 }
 
 void StmtPrinter::print(const thread::MmaSync& s) {

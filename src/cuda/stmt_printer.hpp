@@ -20,9 +20,13 @@ class StmtPrinter {
   void statement(const ir::Stmt* s);
   // A line of code with the user's line behind it where that has changed, then `note` (readable text only).
   void line(const ir::Stmt* s, const std::string& code, const std::string& note = {});
+  // As `line`, for a call of one of the prelude's helpers.
+  void call(const ir::Stmt* s, const char* helper, const std::vector<std::string>& arguments,
+            const std::string& note = {});
   void raw(const std::string& code);  // a line that belongs to no statement
 
   void print(const ir::control::For& s);
+  void print(const ir::control::Loop& s);
   void print(const ir::control::If& s);
   void branch(const ir::control::If& s, const std::string& head);
   void print(const ir::thread::DeclareRegs& s);

@@ -60,11 +60,7 @@ CuHandle primary_context(int ordinal) {
 
 }  // namespace
 
-DriverApi::DriverApi() {
-  if (!library.loaded()) {
-    unavailable = fmt::format("the NVIDIA driver was not found: looked for {}", library.looked_for());
-    return;
-  }
+const char* DriverApi::bind_all() {
   const char* missing = nullptr;
   const auto bind = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.symbol(name));
@@ -108,6 +104,15 @@ DriverApi::DriverApi() {
   bind(encode_tiled, "cuTensorMapEncodeTiled");
   bind(error_name, "cuGetErrorName");
   bind(error_string, "cuGetErrorString");
+  return missing;
+}
+
+DriverApi::DriverApi() {
+  if (!library.loaded()) {
+    unavailable = fmt::format("the NVIDIA driver was not found: looked for {}", library.looked_for());
+    return;
+  }
+  const char* missing = bind_all();
   if (missing != nullptr) {
     unavailable =
         fmt::format("the NVIDIA driver found is too old, it has no {}: looked for {}", missing, library.looked_for());

@@ -61,6 +61,9 @@ struct DriverApi {
   CuResult (*error_string)(CuResult, const char**) = nullptr;
 
   DriverApi();
+
+ private:
+  const char* bind_all();  // the first entry point that the library lacks, or null
 };
 
 // The driver, loaded and initialised on first use; never throws.

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "cuda/printer.hpp"
 #include "jit/compiler.hpp"
 #include "runtime/device_state.hpp"
 #include "tessera/core/error.hpp"
@@ -14,7 +15,8 @@ namespace {
 class CudaExecutable final : public runtime::Executable {
  public:
   CudaExecutable(int device, const ir::thread::Kernel& kernel, const std::vector<char>& cubin)
-      : module_(device, cubin, kernel.name, kernel.shared_bytes), threads_(static_cast<unsigned>(kernel.warps) * 32) {}
+      : module_(device, cubin, cuda::function_name(kernel), kernel.shared_bytes),
+        threads_(static_cast<unsigned>(kernel.warps) * 32) {}
 
   void launch(const runtime::LaunchPlan& plan, void* stream) const override {
     const unsigned grid[3] = {static_cast<unsigned>(plan.grid[0]), static_cast<unsigned>(plan.grid[1]),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cuda/printer.hpp"
 #include "runtime/hash.hpp"
 
 namespace tessera::runtime {
@@ -45,7 +46,7 @@ CacheEntry make_entry(const Variant& variant, const std::string& kernel, const s
 void compile(const ir::thread::Kernel& hoped_for, const Toolchain& toolchain, CacheEntry* entry) {
   ir::thread::Kernel kernel = hoped_for;
   while (true) {
-    entry->compiled = toolchain.compile(entry->cuda, kernel.name);
+    entry->compiled = toolchain.compile(entry->cuda, cuda::function_name(kernel));
     const jit::CubinFacts& facts = entry->compiled.facts;
     if (kernel.ctas_per_sm == 1 || facts.spill_store_bytes + facts.spill_load_bytes == 0) return;
     --kernel.ctas_per_sm;

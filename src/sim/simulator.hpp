@@ -14,7 +14,10 @@
 
 namespace tessera::sim {
 
-// When asynchronous effects land, and in which order warps run.
+// When asynchronous effects land, and in which order warps run. eager: a copy lands when it is issued; warps run in
+// turn, each until it blocks. lazy: a copy lands when a warp waits for it and cannot go on otherwise, before any other
+// warp runs again. random: warps, switches and landings are drawn from (seed, index of the block), so that a seed gives
+// the same run whatever the number of host threads.
 struct Schedule {
   enum class Kind : std::uint8_t { eager, lazy, random };
   Kind kind = Kind::eager;
@@ -45,7 +48,23 @@ struct Statistics {
 
 // Runs the whole grid. Throws a user Error (with the line of the statement) for out-of-bounds accesses, reads of
 // uninitialised shared memory or registers, misaligned accesses, unfenced hand-over to the TMA engine, misuse of
-// mbarriers and deadlock.
+// mbarriers and deadlock. Where several blocks fail, the error is that of the first one, whatever the host threads do.
+//
+// What to know about the machine:
+// - The lanes of a warp run together. Where one side of a divergent If blocks, the other lanes wait too, so lanes of
+// one
+//   warp cannot hand work to each other across such a branch.
+// - Deadlock is found by logic: no warp can run and no copy is in flight. A loop that spins without ever blocking is
+// not
+//   a deadlock, and does not end.
+// - mma.sync adds exact products to a float32 accumulator for k = 0, 1, ..., 15, each sum rounded to nearest even. The
+//   card adds in another order; results agree to float32 rounding. A float16 accumulator is rounded once an
+//   instruction.
+// - `elect_one` is lane 0 under the eager schedule, lane 31 under the lazy one, and drawn from the seed for each warp
+//   under a random one. It is the same every time for the same set of active lanes.
+// - Which copy lands when depends on the schedule (see Schedule), the results of a correct kernel do not. A random
+//   schedule also holds single warps back, and lands boxes in pieces.
+// - `Options::print` gets each thread's printf in one call, blocks in the order of their index.
 Statistics run(const ir::thread::Kernel& kernel, std::span<const Argument> arguments, const Options& options = {});
 
 }  // namespace tessera::sim

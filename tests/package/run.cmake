@@ -1,4 +1,5 @@
-# Stages an installation under WORK_DIR, builds the consumer against it and runs it.
+# Stages an installation under WORK_DIR, makes a project of SOURCE_DIR's CMakeLists.txt and the program MAIN there, builds it
+# against the installation and runs it.
 file(REMOVE_RECURSE ${WORK_DIR})
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status)
@@ -7,7 +8,8 @@ function(run)
   endif()
 endfunction()
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/stage)
-run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G Ninja -DCMAKE_PREFIX_PATH=${WORK_DIR}/stage
+file(COPY ${SOURCE_DIR}/CMakeLists.txt ${MAIN} DESTINATION ${WORK_DIR}/consumer)
+run(${CMAKE_COMMAND} -S ${WORK_DIR}/consumer -B ${WORK_DIR}/build -G Ninja -DCMAKE_PREFIX_PATH=${WORK_DIR}/stage
     -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=${BUILD_TYPE})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 set(ENV{TESSERA_CACHE_DIR} ${WORK_DIR}/cache)

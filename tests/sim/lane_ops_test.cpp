@@ -327,5 +327,42 @@ TEST(LaneOps, MmaAgreesWithItsDefinitionToTheBit) {
   }
 }
 
+TEST(LaneOps, EveryInstructionSetGivesTheSameMma) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  const std::vector<const LaneOps*> all = implementations();
+  for (int round = 0; round < 20; ++round) {
+    RegisterWord a[4], b[2], start[4];
+    for (const bool brain : {false, true}) {
+      const auto pair = [&] {
+        const float low = normal(random), high = normal(random);
+        return brain ? bfloat16::from_float(low) | (static_cast<std::uint32_t>(bfloat16::from_float(high)) << 16)
+                     : float16::from_float(low) | (static_cast<std::uint32_t>(float16::from_float(high)) << 16);
+      };
+      for (auto& word : a) {
+        for (auto& v : word) v = pair();
+      }
+      for (auto& word : b) {
+        for (auto& v : word) v = pair();
+      }
+      for (const bool half : {false, true}) {
+        if (brain && half) continue;
+        for (auto& word : start) {
+          for (auto& v : word) v = half ? pair() : std::bit_cast<std::uint32_t>(normal(random));
+        }
+        std::vector<std::vector<std::uint32_t>> results;
+        for (const LaneOps* ops : all) {
+          RegisterWord d[4];
+          std::memcpy(d, start, sizeof(d));
+          (brain ? ops->mma_bf16_f32 : half ? ops->mma_f16_f16 : ops->mma_f16_f32)(d, a, b);
+          results.emplace_back(&d[0][0], &d[0][0] + 4 * warp_lanes);
+          EXPECT_NE(std::memcmp(d, start, sizeof(d)), 0);
+        }
+        for (const auto& r : results) EXPECT_EQ(r, results.front());
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sim

@@ -4,7 +4,6 @@ cd "$root" || exit 1
 jobs=${JOBS:-$(nproc)}
 export NINJA_STATUS='[%f/%t %es] '
 export CMAKE_BUILD_PARALLEL_LEVEL=$jobs CTEST_PARALLEL_LEVEL=$jobs
-export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$root"
 
 if [ -t 1 ]; then bold=$'\033[1m' red=$'\033[31m' green=$'\033[32m' plain=$'\033[0m'; else bold='' red='' green='' plain=''; fi
 

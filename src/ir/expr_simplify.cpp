@@ -186,8 +186,8 @@ void ExprPool::infer_facts(Expr& e) const {
   const Range type = type_range(e.type);
   if (e.kind == ExprKind::constant) {
     e.low = e.high = e.integer;
-    e.divisor = e.integer < 0 ? -e.integer : e.integer;
-    if (e.integer == INT64_MIN) e.divisor = 1;
+    e.divisor = 1;
+    if (e.integer != INT64_MIN) e.divisor = e.integer < 0 ? -e.integer : e.integer;
     return;
   }
   if (e.kind == ExprKind::value) {

@@ -1,9 +1,8 @@
 // Scalars and variables.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include <algorithm>
+#include <cmath>
 
 #include "lang/names.hpp"
 #include "lang/tracer.hpp"

@@ -1,7 +1,7 @@
 // How many CTAs of an SM the compiler is asked for.
-#include <gtest/gtest.h>
-
 #include "passes/registers.hpp"
+
+#include <gtest/gtest.h>
 
 namespace tessera::passes {
 namespace {

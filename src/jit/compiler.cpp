@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 #include "jit/cubin_facts.hpp"
 #include "jit/dynamic_library.hpp"
@@ -17,6 +18,9 @@ using Program = void*;  // nvrtcProgram
 // from.
 constexpr std::array flags = {"--gpu-architecture=sm_90a", "--std=c++17", "--fmad=false", "--generate-line-info",
                               "--ptxas-options=-v"};
+// Where a driver is present newer versions keep a cache of their own, and what comes from there has an empty log.
+constexpr const char* no_cache = "--no-cache";
+constexpr int invalid_option = 5;  // NVRTC_ERROR_INVALID_OPTION
 
 struct Nvrtc {
   DynamicLibrary library{{"TESSERA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, true}};
@@ -123,7 +127,13 @@ std::string compiler_flags() { return fmt::format("{}", fmt::join(flags, " ")); 
 Compiled compile(const std::string& source, const std::string& kernel_name) {
   const Nvrtc& n = require_nvrtc();
   const ProgramHolder program(n, source, kernel_name);
-  const int code = n.compile(program.get(), static_cast<int>(flags.size()), flags.data());
+  std::vector<const char*> options(flags.begin(), flags.end());
+  options.push_back(no_cache);
+  int code = n.compile(program.get(), static_cast<int>(options.size()), options.data());
+  if (code == invalid_option) {  // a version without such a cache
+    options.pop_back();
+    code = n.compile(program.get(), static_cast<int>(options.size()), options.data());
+  }
   Compiled out;
   out.log = program.log();
   if (code != 0) {

@@ -3,6 +3,8 @@
 #include <benchmark/benchmark.h>
 
 #include "hopper_matmul/matmul_v0.hpp"
+#include "jit/compiler.hpp"
+#include "jit/driver.hpp"
 
 namespace {
 
@@ -33,6 +35,22 @@ void measure(benchmark::State& state, const Device& device, const Launch& launch
   device.synchronize();
   state.SetLabel(device.name());
 }
+
+// The driver's own launch call of an empty kernel: the others beside it show what Tessera adds.
+void driver_call(benchmark::State& state) {
+  const Device device = Device::best();
+  if (device.is_simulated()) {
+    state.SkipWithError("no GPU");
+    return;
+  }
+  const auto compiled = jit::compile("extern \"C\" __global__ void empty(int) {}", "empty");
+  const jit::Module module(device.ordinal(), compiled.cubin, "empty", 0);
+  const unsigned grid[3] = {1, 1, 1};
+  int argument = 1;
+  void* arguments[] = {&argument};
+  measure(state, device, [&] { module.launch(grid, 32, arguments, nullptr); });
+}
+BENCHMARK(driver_call);
 
 void empty_kernel(benchmark::State& state) {
   const Device device = Device::best();

@@ -11,7 +11,6 @@
 namespace tessera::cuda {
 
 using namespace ir;  // NOLINT(google-build-using-namespace): this file is about nothing else
-using thread::RegRef;
 
 namespace {
 

@@ -156,7 +156,7 @@ thread::Kernel arithmetic() {
   const auto* v = b.line(40).regs("v", DType::i32, 1);
   const auto write = [&](const Expr* value, int place) {
     b.add<thread::WriteRegs>(b.ref(v, 0), std::vector{value});
-    b.add<thread::StoreGlobalVector>(b.ref(v, 0), 1, out, e.i64(place), nullptr);
+    b.add<thread::StoreGlobalVector>(b.ref(v, 0), 1, out, e.add(i, 32 * place), nullptr);
   };
   const Expr* t = b.thread_idx();
   const Expr* positive = e.binary(ExprKind::gt, n, b.i32(0));

@@ -634,11 +634,11 @@ extern "C" __global__ void __launch_bounds__(32, 1) arithmetic(f16* float16, bf1
   store_global_8(&r_10[3], uint64 + i + 832);
   int v[1];  // kernels.cpp:40
   v[0] = (int)((n > 0 && on) || !(n % 2 == 1));
-  store_global_4(v, out);
+  store_global_4(v, out + i);
   v[0] = (thread + 3) * (thread / 7);
-  store_global_4(v, out + 1ll);
+  store_global_4(v, out + i + 32);
   v[0] = thread << 2;
-  store_global_4(v, out + 2ll);
+  store_global_4(v, out + i + 64);
   v[0] = on ? (n % 2 == 1 ? thread : (-2147483647 - 1)) : wrap_sub(thread, n);
-  store_global_4(v, out + 3ll);
+  store_global_4(v, out + i + 96);
 }

@@ -25,9 +25,9 @@ Scope::~Scope() {
 Loop::Loop(ScalarRef begin, ScalarRef end, ScalarRef step, DType type, int unroll, SourceLoc loc)
     : tracer_(&Tracer::current("range()", loc)),
       loc_(loc),
-      begin_(std::move(begin)),
-      end_(std::move(end)),
-      step_(std::move(step)),
+      begin_(begin),
+      end_(end),
+      step_(step),
       type_(type),
       unroll_(unroll),
       exceptions_(std::uncaught_exceptions()) {

@@ -15,7 +15,7 @@ namespace tessera::tune {
 template <class T>
 struct UndefinedAllocator : std::allocator<T> {
   template <class U>
-  struct rebind {
+  struct rebind {  // NOLINT(readability-identifier-naming): the name that allocators have
     using other = UndefinedAllocator<U>;
   };
   template <class U>

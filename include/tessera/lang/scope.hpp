@@ -67,7 +67,7 @@ template <class T>
 class [[nodiscard]] Range : public Loop {
  public:
   Range(ScalarRef begin, ScalarRef end, ScalarRef step, int unroll, SourceLoc loc)
-      : Loop(std::move(begin), std::move(end), std::move(step), dtype_of<T>, unroll, loc) {}
+      : Loop(begin, end, step, dtype_of<T>, unroll, loc) {}
   struct Iterator {
     Range* range;
     Scalar<T> operator*() const { return Scalar<T>(range->enter()); }

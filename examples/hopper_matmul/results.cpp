@@ -63,26 +63,27 @@ std::string to_string(const Options& options, const Results& results) {
 
 void write_json(const std::string& path, const Options& options, const Results& results) {
   const Report& report = results.report;
-  Json json{
-      {"example", "hopper_matmul"},
-      {"version", options.version},
-      {"dtype", options.dtype},
-      {"size", options.size},
-      {"device", results.device},
-      {"driver", report.driver},
-      {"compiler", report.compiler},
-      {"data", "a and b normally distributed (mean 0, deviation 1), rounded to the element type"},
-      {"protocol",
-       "contenders in rotating order, 2 rounds that do not count and 20 that do, L2 overwritten before every run, "
-       "CUDA events around each launch, medians; results checked element by element first"},
-      {"config", report.config},
-      {"ranking", name_of(report.ranking)},
-      {"bucket", report.bucket},
-      {"launches", options.launches},
-      {"reference", results.reference},
-      {"relative_error", number(results.comparison.relative_error)},
-      {"wrong_elements", results.comparison.wrong_elements},
-      {"first_call_seconds", results.first_call_seconds}};
+  Json json{{"example", "hopper_matmul"},
+            {"version", options.version},
+            {"dtype", options.dtype},
+            {"size", options.size},
+            {"device", results.device},
+            {"driver", report.driver},
+            {"compiler", report.compiler},
+            {"data", "a and b normally distributed (mean 0, deviation 1), rounded to the element type"},
+            {"config", report.config},
+            {"ranking", name_of(report.ranking)},
+            {"bucket", report.bucket},
+            {"launches", options.launches},
+            {"reference", results.reference},
+            {"relative_error", number(results.comparison.relative_error)},
+            {"wrong_elements", results.comparison.wrong_elements},
+            {"first_call_seconds", results.first_call_seconds}};
+  if (!results.bench.empty()) {
+    json["protocol"] =
+        "contenders in rotating order, 2 rounds that do not count and 20 that do, L2 overwritten before every run, "
+        "CUDA events around each launch, medians; results checked element by element first";
+  }
   json["remarks"] = report.remarks;
   json["bench"] = Json::array();
   for (const examples::Row& row : results.bench) {

@@ -1,5 +1,5 @@
 # Two commands for a newcomer; each installs what is missing, configures, builds and runs.
-#   make demo   V0 of the Hopper matmul on the simulated Hopper, under five schedules
+#   make demo   the Hopper matmul on the simulated Hopper: V0 under five schedules, then three faster versions
 #   make test   every check: format, g++ and clang builds, all tests, sanitizers, clang-tidy
 # JOBS=n sets the number of parallel jobs (default: all cores).
 .PHONY: help demo test build format tidy portable bench install clean

@@ -19,7 +19,7 @@ if ! git rev-parse --git-dir >/dev/null 2>&1; then
   exit 0
 fi
 
-found=$(search '(^|[^[:alnum:]_.])/(w[o]rk|f[a]rm)/|\.l[i]brary|suba[g]ent|coding a[g]ent|this s[e]ssion|the t[r]acker|l[e]nt machine')
+found=$(search '(^|[^[:alnum:]_.])/(w[o]rk|f[a]rm)/|(^|[^])[:alnum:]_])\.l[i]brary([^[:alnum:]_]|$)|suba[g]ent|coding a[g]ent|this s[e]ssion|the t[r]acker|l[e]nt machine')
 [ -z "$found" ] || off "paths or words that belong to one machine or person:" "$found"
 found=$(search 'T[O]DO|F[I]XME|not impl[e]mented|D[I]SABLED_')
 [ -z "$found" ] || off "unfinished marks:" "$found"
@@ -32,7 +32,7 @@ found=$(files include | xargs -d '\n' grep -nE '#include [<"](fmt/|nlohmann/|xxh
 for document in README.md docs/*.md; do
   while read -r link; do
     [ -e "$(dirname "$document")/$link" ] || off "$document links to a file that is not there:" "  $link"
-  done < <(grep -oE '\]\([^)#]+' "$document" 2>/dev/null | sed 's/^](//' | grep -vE '^https?:')
+  done < <(sed '/^```/,/^```$/d' "$document" 2>/dev/null | grep -oE '\]\([^)#]+' | sed 's/^](//' | grep -vE '^https?:')
 done
 # The README shows code that is compiled: every line of it stands in the file that it was taken from.
 found=$(sed -n '/^```cpp/,/^```$/p' README.md | sed '/^```$/q' | grep -v '^```' | grep -vxFf examples/hopper_matmul/matmul_v0.hpp)

@@ -4,7 +4,8 @@
     tools/plot_results.py benchmarks/results/*.json -o benchmarks/results/matmul.svg
 
 One group of bars for each file (a size and an element type), one bar for each name; the number over a bar is TFLOPS, and
-for everything but cuBLAS also its share of cuBLAS in the same run. Files without measurements are left out.
+for everything but cuBLAS also its share of the faster of cuBLAS's choices in the same run. Files without measurements are
+left out.
 """
 import argparse
 import html
@@ -13,7 +14,8 @@ import math
 import sys
 
 WIDTH_OF_BAR, GAP, HEIGHT, TOP, LEFT, BOTTOM = 62, 40, 260, 64, 64, 62
-COLOURS = ["#9aa5b1", "#1f77b4", "#2a9d8f", "#e9a23b", "#c8553d", "#7b5ea7"]
+LIBRARY = {"cublas": "#9aa5b1", "cublaslt": "#6b7785"}
+COLOURS = ["#1f77b4", "#2a9d8f", "#e9a23b", "#c8553d", "#7b5ea7", "#b07aa1", "#59a14f", "#8c564b"]
 
 
 def read(paths):
@@ -52,7 +54,8 @@ def draw(groups):
     names = []
     for group in groups:
         names += [row["name"] for row in group["rows"] if row["name"] not in names]
-    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    own = [name for name in names if name not in LIBRARY]
+    colours = LIBRARY | {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(own)}
     top, step = scale_of(max(row["tflops"] for group in groups for row in group["rows"]) * 1.08)
     width = LEFT + GAP + sum(len(group["rows"]) * WIDTH_OF_BAR + GAP for group in groups)
     width = max(width, 420)
@@ -82,7 +85,7 @@ def draw(groups):
             out.append(f'<rect x="{x + 5:.1f}" y="{base - height:.1f}" width="{WIDTH_OF_BAR - 10}" height="{height:.1f}" '
                        f'fill="{colours[row["name"]]}"/>')
             label = f'{row["tflops"]:.0f}'
-            if row["name"] != "cublas" and row.get("share"):
+            if row["name"] not in LIBRARY and row.get("share"):
                 label += f' ({100 * row["share"]:.0f} %)'
             out.append(text(centre, base - height - 5, label, 11))
             x += WIDTH_OF_BAR

@@ -1,15 +1,21 @@
 // Runs, checks and measures the matmul kernels: hopper_matmul --help.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "common/cublas_reference.hpp"
-#include "hopper_matmul/matmul_v0.hpp"
 #include "hopper_matmul/options.hpp"
 #include "hopper_matmul/results.hpp"
+#include "hopper_matmul/versions.hpp"
 #include "jit/cublas.hpp"
+#include "jit/cublas_lt.hpp"
 
 namespace hopper_matmul {
+
+using namespace tessera;
+
 namespace {
 
 Device make_device(const Options& options) {
@@ -20,12 +26,6 @@ Device make_device(const Options& options) {
     if (!best.is_simulated()) return best;
   }
   return Device::sim({.schedule = schedule});
-}
-
-template <class Script>
-Kernel<Script> make_kernel(const Options& options) {
-  if (options.config.empty()) return Kernel<Script>{};
-  return Kernel<Script>{Script::space().parse(options.config)};
 }
 
 const char* why_not_measured(const Device& device) {
@@ -65,36 +65,56 @@ Oracle make_oracle(const Device& device, const Buffer<T>& a_buffer, const Buffer
   return oracle;
 }
 
-// Both kernels into the same output, in the same run.
-template <class T, class K>
-std::vector<examples::Row> bench(const Device& device, K& matmul, const Buffer<T>& a, const Buffer<T>& b,
-                                 const Buffer<T>& c, const Options& options) {
+// The library's algorithm that is fastest here, of those that its heuristic proposes.
+template <class Launch>
+int fastest_algorithm(const Device& device, jit::CublasLtMatmul& library, Launch launch) {
+  std::vector<examples::Contender> algorithms;
+  for (int i = 0; i < library.algorithms(); ++i) {
+    algorithms.push_back({std::to_string(i), [&launch, i](void* stream) { launch(i, stream); }});
+  }
+  const auto timings = examples::measure(device.ordinal(), nullptr, algorithms, 12);
+  const auto best = std::min_element(timings.begin(), timings.end(),
+                                     [](const auto& x, const auto& y) { return x.median_ms < y.median_ms; });
+  return std::stoi(best->name);
+}
+
+// All kernels and NVIDIA's library into the same output, in the same run: its default choice and the best of the first
+// sixteen that it proposes. Shares are of the faster of these two.
+template <class T>
+void bench(const Device& device, std::vector<std::unique_ptr<Matmul<T>>>& kernels, const Buffer<T>& a,
+           const Buffer<T>& b, Buffer<T>& c, const Options& options, Results& results) {
   const auto m = a.shape()[0], n = b.shape()[0], k = a.shape()[1];
-  tessera::jit::Cublas cublas(device.ordinal());
-  const std::vector<examples::Contender> contenders = {
+  jit::Cublas cublas(device.ordinal());
+  jit::CublasLtMatmul library(device.ordinal(), dtype_of<T>, dtype_of<T>, m, n, k);
+  const auto run_library = [&](int algorithm, void* stream) {
+    library.run(algorithm, a.data(), b.data(), c.data(), stream);
+  };
+  const int best = fastest_algorithm(device, library, run_library);
+  std::vector<examples::Contender> contenders = {
       {"cublas", [&](void* stream) { cublas.gemm(dtype_of<T>, m, n, k, a.data(), b.data(), c.data(), stream); }},
-      {options.version, [&](void* stream) { matmul.launch({.stream = stream}, m, n, k, a, b, c); }}};
-  return examples::rows_of(examples::measure(device.ordinal(), nullptr, contenders),
-                           2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), "cublas");
+      {"cublaslt", [&, best](void* stream) { run_library(best, stream); }}};
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    contenders.push_back({options.versions[i], [&, i](void* stream) { kernels[i]->launch(stream, m, n, k, a, b, c); }});
+  }
+  const auto timings = examples::measure(device.ordinal(), nullptr, contenders);
+  results.baseline = timings[0].median_ms <= timings[1].median_ms ? "cublas" : "cublaslt";
+  results.library = cublas.version() + " (its default choice), " + library.version() + " (the best of " +
+                    std::to_string(library.algorithms()) + " proposed algorithms, number " + std::to_string(best) + ")";
+  results.bench = examples::rows_of(
+      timings, 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), results.baseline);
 }
 
 // Launches into a buffer of NaN as often as asked, and judges every launch's result.
 template <class T>
-int run(const Options& options) {
-  const std::int64_t m = options.size[0], n = options.size[1], k = options.size[2];
-  const Device device = make_device(options);
-  const auto a = device.randn<T>({m, k}, 1), b = device.randn<T>({n, k}, 2);
-  auto c = device.empty<T>({m, n});
-  auto matmul = make_kernel<MatmulTma<T>>(options);
-
-  const Oracle oracle = make_oracle(device, a, b);
+KernelResults check(const Device& device, Matmul<T>& matmul, const Oracle& oracle, const Buffer<T>& a,
+                    const Buffer<T>& b, Buffer<T>& c, int launches) {
   const std::vector<T> poison(c.size(), T::from_bits(0x7fff));
   std::vector<T> previous;
-  Results results;
-  for (int launch = 0; launch < options.launches; ++launch) {
+  KernelResults results;
+  for (int launch = 0; launch < launches; ++launch) {
     c.copy_from_host(poison);
     const auto begin = std::chrono::steady_clock::now();
-    matmul(m, n, k, a, b, c);
+    matmul.launch(nullptr, a.shape()[0], b.shape()[0], a.shape()[1], a, b, c);
     device.synchronize();
     if (launch == 0) results.first_call_seconds = seconds_since(begin);
     std::vector<T> out = c.to_host();
@@ -104,15 +124,33 @@ int run(const Options& options) {
     }
     previous = std::move(out);
   }
+  results.report = matmul.report();
+  return results;
+}
+
+template <class T>
+int run(const Options& options) {
+  const std::int64_t m = options.size[0], n = options.size[1], k = options.size[2];
+  const Device device = make_device(options);
+  const auto a = device.randn<T>({m, k}, 1), b = device.randn<T>({n, k}, 2);
+  auto c = device.empty<T>({m, n});
+  const Oracle oracle = make_oracle(device, a, b);
+
+  Results results;
+  std::vector<std::unique_ptr<Matmul<T>>> kernels;
+  for (const std::string& version : options.versions) {
+    kernels.push_back(make_matmul<T>(version, options.config));
+    results.kernels.push_back(check(device, *kernels.back(), oracle, a, b, c, options.launches));
+    results.kernels.back().version = version;
+  }
   results.reference = oracle.whole.name;
   results.device = device.name();
-  results.report = matmul.report();
   const bool measurable = options.bench && !device.is_simulated() && c.size() != 0 && k != 0;
-  if (measurable) results.bench = bench(device, matmul, a, b, c, options);
+  if (measurable) bench(device, kernels, a, b, c, options, results);
   std::fputs(to_string(options, results).c_str(), stdout);
   if (options.bench && !measurable) std::fputs(why_not_measured(device), stdout);
   if (!options.json.empty()) write_json(options.json, options, results);
-  return results.comparison.wrong_elements == 0 ? 0 : 1;
+  return results.right() ? 0 : 1;
 }
 
 int exit_code_of(const Error& error) { return error.kind() == ErrorKind::user ? 2 : 3; }

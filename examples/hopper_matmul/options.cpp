@@ -1,6 +1,9 @@
 #include "hopper_matmul/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "hopper_matmul/versions.hpp"
 
 namespace hopper_matmul {
 
@@ -9,8 +12,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
       "c = a·bᵀ on Hopper's tensor cores, checked against an independent reference.\n"
       "Exit code: 0 right, 1 wrong result, 2 wrong use, 3 the device or the compiler failed.",
       "hopper_matmul"};
-  app.add_option("--version", options.version, "which step of the ladder")
-      ->check(CLI::IsMember({"v0"}))
+  app.add_option("--version", options.versions, "which steps of the ladder, all in one run")
+      ->expected(1, static_cast<int>(version_names().size()))
+      ->check(CLI::IsMember(version_names()))
       ->capture_default_str();
   app.add_option("--size", options.size, "M N K")
       ->expected(3)
@@ -34,6 +38,10 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (!options.config.empty() && options.versions.size() > 1) {
+    std::cerr << "--config pins a candidate of one version, but --version names " << options.versions.size() << "\n";
+    return 2;
   }
   return std::nullopt;
 }

@@ -9,12 +9,12 @@
 namespace hopper_matmul {
 
 struct Options {
-  std::string version = "v0";
+  std::vector<std::string> versions = {"v0"};
   std::vector<std::int64_t> size = {512, 512, 512};  // m, n, k
   std::string dtype = "f16";
   std::string device = "auto";
   std::string schedule = "eager";
-  std::string config;  // empty: tuned
+  std::string config;  // of the only version; empty: tuned
   int launches = 1;
   bool bench = false;
   std::string json;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -43,49 +44,70 @@ Json to_json(const CandidateReport& candidate) {
 
 }  // namespace
 
+bool Results::right() const {
+  return std::all_of(kernels.begin(), kernels.end(),
+                     [](const KernelResults& k) { return k.comparison.wrong_elements == 0; });
+}
+
 std::string to_string(const Options& options, const Results& results) {
-  const Report& report = results.report;
-  std::string text = fmt::format("{} {}×{}×{} {} on {}", options.version, options.size[0], options.size[1],
-                                 options.size[2], options.dtype, results.device);
-  if (!report.config.empty()) {
-    text += fmt::format(", {} ({}, {} candidate{})", report.config, name_of(report.ranking), report.candidates.size(),
-                        report.candidates.size() == 1 ? "" : "s");
+  std::string text;
+  for (const KernelResults& kernel : results.kernels) {
+    const Report& report = kernel.report;
+    text += fmt::format("{} {}×{}×{} {} on {}", kernel.version, options.size[0], options.size[1], options.size[2],
+                        options.dtype, results.device);
+    if (!report.config.empty()) {
+      text += fmt::format(", {} ({}, {} candidate{})", report.config, name_of(report.ranking), report.candidates.size(),
+                          report.candidates.size() == 1 ? "" : "s");
+    }
+    text += fmt::format("\nrelative_error={:.3e} wrong_elements={}\n", kernel.comparison.relative_error,
+                        kernel.comparison.wrong_elements);
+    text += fmt::format("  reference: {}; launches checked: {}; first call {:.2f} s\n", results.reference,
+                        options.launches, kernel.first_call_seconds);
+    if (!kernel.comparison.first_wrong.empty()) text += fmt::format("  wrong: {}\n", kernel.comparison.first_wrong);
+    if (!report.cuda_path.empty()) text += fmt::format("  emitted CUDA: {}\n", report.cuda_path);
   }
-  text += fmt::format("\nrelative_error={:.3e} wrong_elements={}\n", results.comparison.relative_error,
-                      results.comparison.wrong_elements);
-  text += fmt::format("  reference: {}; launches checked: {}; first call {:.2f} s\n", results.reference,
-                      options.launches, results.first_call_seconds);
-  if (!results.comparison.first_wrong.empty()) text += fmt::format("  wrong: {}\n", results.comparison.first_wrong);
-  if (!report.cuda_path.empty()) text += fmt::format("  emitted CUDA: {}\n", report.cuda_path);
-  if (!results.bench.empty()) text += examples::table(results.bench, options.size, "cublas");
+  if (!results.bench.empty()) text += examples::table(results.bench, options.size, results.baseline);
   return text;
 }
 
+namespace {
+
+Json to_json(const KernelResults& kernel) {
+  const Report& report = kernel.report;
+  Json json{{"version", kernel.version},
+            {"config", report.config},
+            {"ranking", name_of(report.ranking)},
+            {"bucket", report.bucket},
+            {"relative_error", number(kernel.comparison.relative_error)},
+            {"wrong_elements", kernel.comparison.wrong_elements},
+            {"first_call_seconds", kernel.first_call_seconds},
+            {"remarks", report.remarks},
+            {"candidates", Json::array()}};
+  for (const CandidateReport& candidate : report.candidates) json["candidates"].push_back(to_json(candidate));
+  return json;
+}
+
+}  // namespace
+
 void write_json(const std::string& path, const Options& options, const Results& results) {
-  const Report& report = results.report;
+  const Report report = results.kernels.empty() ? Report{} : results.kernels.front().report;
   Json json{{"example", "hopper_matmul"},
-            {"version", options.version},
             {"dtype", options.dtype},
             {"size", options.size},
             {"device", results.device},
             {"driver", report.driver},
             {"compiler", report.compiler},
             {"data", "a and b normally distributed (mean 0, deviation 1), rounded to the element type"},
-            {"config", report.config},
-            {"ranking", name_of(report.ranking)},
-            {"bucket", report.bucket},
             {"launches", options.launches},
-            {"reference", results.reference},
-            {"relative_error", number(results.comparison.relative_error)},
-            {"wrong_elements", results.comparison.wrong_elements},
-            {"first_call_seconds", results.first_call_seconds}};
+            {"reference", results.reference}};
+  json["bench"] = Json::array();
   if (!results.bench.empty()) {
     json["protocol"] =
         "contenders in rotating order, 2 rounds that do not count and 20 that do, L2 overwritten before every run, "
         "CUDA events around each launch, medians; results checked element by element first";
+    json["library"] = results.library;
+    json["baseline"] = results.baseline;
   }
-  json["remarks"] = report.remarks;
-  json["bench"] = Json::array();
   for (const examples::Row& row : results.bench) {
     json["bench"].push_back({{"name", row.name},
                              {"latency_ms", row.latency_ms},
@@ -94,8 +116,8 @@ void write_json(const std::string& path, const Options& options, const Results& 
                              {"tflops", row.tflops},
                              {"share", row.share}});
   }
-  json["candidates"] = Json::array();
-  for (const CandidateReport& candidate : report.candidates) json["candidates"].push_back(to_json(candidate));
+  json["kernels"] = Json::array();
+  for (const KernelResults& kernel : results.kernels) json["kernels"].push_back(to_json(kernel));
   std::ofstream file(path);
   file << json.dump(2) << '\n';
   file.close();

@@ -11,13 +11,22 @@
 
 namespace hopper_matmul {
 
-struct Results {
+struct KernelResults {
+  std::string version;
   examples::Comparison comparison;  // of the worst launch
-  std::string reference;            // who computed the reference
-  std::string device;
   tessera::Report report;
   double first_call_seconds = 0;  // wall time of the first call, until the device was done
+};
+
+struct Results {
+  std::string reference;  // who computed the reference
+  std::string device;
+  std::vector<KernelResults> kernels;
   std::vector<examples::Row> bench;
+  std::string baseline;  // the row of `bench` that shares are of
+  std::string library;   // what the rows of NVIDIA's library are, with its version
+
+  bool right() const;
 };
 
 std::string to_string(const Options& options, const Results& results);

@@ -47,6 +47,12 @@ Operator operator_of(ExprKind kind) {
 }
 
 bool is_small_float(DType t) { return t == DType::f16 || t == DType::bf16; }
+// As the helpers' names have it.
+const char* float_name(DType t) {
+  if (t == DType::f16) return "f16";
+  if (t == DType::bf16) return "bf16";
+  return t == DType::f8e4m3 ? "e4m3" : "e5m2";
+}
 bool is_narrow(DType t) { return !is_float(t) && size_of(t) < 4 && t != DType::boolean; }
 
 struct Range {
@@ -138,6 +144,8 @@ const char* cuda_type(DType type) {
     case DType::u32: return "unsigned";
     case DType::u64: return "unsigned long long";
     case DType::boolean: return "bool";
+    case DType::f8e4m3:
+    case DType::f8e5m2: return "unsigned char";
   }
   return "?";
 }
@@ -149,9 +157,9 @@ std::string ExprPrinter::text(const Expr* e, Precedence least) {
 }
 
 std::string ExprPrinter::as_float(const Expr* e, Precedence least) {
-  if (!is_small_float(e->type)) return text(e, least);
+  if (!is_small_float(e->type) && !is_float8(e->type)) return text(e, least);
   Precedence precedence = Precedence::primary;
-  return call(e->type == DType::f16 ? "f16_to_float" : "bf16_to_float", {text(e)}, &precedence);
+  return call(fmt::format("{}_to_float", float_name(e->type)).c_str(), {text(e)}, &precedence);
 }
 
 std::string ExprPrinter::call(const char* helper, std::initializer_list<std::string> arguments,
@@ -162,7 +170,7 @@ std::string ExprPrinter::call(const char* helper, std::initializer_list<std::str
 }
 
 std::string ExprPrinter::round_to(DType type, const std::string& value, Precedence* precedence) {
-  return call(type == DType::f16 ? "float_to_f16" : "float_to_bf16", {value}, precedence);
+  return call(fmt::format("float_to_{}", float_name(type)).c_str(), {value}, precedence);
 }
 
 std::string ExprPrinter::print(const Expr* e, Precedence* precedence) {
@@ -196,6 +204,11 @@ std::string ExprPrinter::constant(const Expr* e, Precedence* precedence) {
     const unsigned bits = e->type == DType::f16 ? float16::from_float(value) : bfloat16::from_float(value);
     return readable_ ? fmt::format("{:#06x} /* {} */", bits, value) : fmt::format("{:#06x}", bits);
   }
+  if (is_float8(e->type)) {
+    const auto value = static_cast<float>(e->real);
+    const unsigned bits = e->type == DType::f8e4m3 ? float8_e4m3::from_float(value) : float8_e5m2::from_float(value);
+    return readable_ ? fmt::format("{:#04x} /* {} */", bits, value) : fmt::format("{:#04x}", bits);
+  }
   if (e->type == DType::boolean) return e->integer != 0 ? "true" : "false";
   if (e->type == DType::u64) return fmt::format("{}ull", static_cast<std::uint64_t>(e->integer));
   if (e->type == DType::u32) return fmt::format("{}u", static_cast<std::uint32_t>(e->integer));
@@ -213,6 +226,10 @@ std::string ExprPrinter::leaf(const Expr* e, Precedence*) {
     case ExprKind::param: return params_.at(axis);
     case ExprKind::block_idx: special_.block[axis] = true; return fmt::format("block_{}", "xyz"[axis]);
     case ExprKind::grid_dim: special_.grid[axis] = true; return fmt::format("grid_{}", "xyz"[axis]);
+    case ExprKind::cluster_rank:
+      special_.cluster_rank = true;
+      prelude_.use("cta_rank");
+      return "cluster_rank";
     case ExprKind::value: return names_.of(e->value);
     case ExprKind::var: return names_.of(e->var);
     case ExprKind::thread_idx: special_.thread = true; return "thread";
@@ -291,7 +308,9 @@ std::string ExprPrinter::cast(const Expr* e, Precedence* precedence) {
     return call(helpers[static_cast<int>(e->type)], {as_float(a)}, precedence);
   }
   if (is_float(a->type) && e->type == DType::f32) return as_float(a);
-  if (is_small_float(e->type)) {
+  if (e->type == DType::f16 && is_float8(a->type))
+    return call(fmt::format("{}_to_f16", float_name(a->type)).c_str(), {text(a)}, precedence);
+  if (is_small_float(e->type) || is_float8(e->type)) {
     if (is_float(a->type)) return round_to(e->type, as_float(a), precedence);
     return round_to(e->type, "(float)" + text(a, Precedence::unary), precedence);
   }

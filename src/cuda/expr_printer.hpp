@@ -31,7 +31,7 @@ enum class Precedence : int {
 // Which special registers a kernel reads; they are read once, at its head.
 struct SpecialRegisters {
   bool block[3] = {}, grid[3] = {};
-  bool thread = false, lane = false, warp = false, elected = false, shared = false;
+  bool thread = false, lane = false, warp = false, elected = false, shared = false, cluster_rank = false;
 };
 
 const char* cuda_type(DType type);

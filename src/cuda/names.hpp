@@ -33,4 +33,7 @@ class Names {
 // `text` with every character that no C++ identifier may hold replaced.
 std::string c_identifier(std::string_view text);
 
+// Keywords, and the names that CUDA or this printer give a meaning to.
+bool is_reserved_word(std::string_view identifier);
+
 }  // namespace tessera::cuda

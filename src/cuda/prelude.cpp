@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <vector>
-
 #include "cuda/memory_helpers.hpp"
+#include "cuda/names.hpp"
+#include "cuda/tma_helpers.hpp"
+#include "cuda/wgmma_helpers.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::cuda {
@@ -60,6 +59,50 @@ constexpr Helper table[] = {
   unsigned r;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
   return r;
+})"},
+    {"e4m3_to_f16", "f16", R"(DEVICE f16 e4m3_to_f16(unsigned char x) {
+  unsigned r;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
+  return (f16)r;
+})"},
+    {"e4m3_to_float", "e4m3_to_f16",
+     R"(DEVICE float e4m3_to_float(unsigned char x) {
+  float r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(e4m3_to_f16(x)));
+  return r;
+})"},
+    {"float_to_e4m3", "", R"(DEVICE unsigned char float_to_e4m3(float x) {
+  unsigned short r;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(r) : "f"(0.0f), "f"(x));
+  return (unsigned char)r;
+})"},
+    {"pack_e4m3", "", R"(DEVICE unsigned pack_e4m3(float a, float b, float c, float d) {
+  unsigned short lo, hi;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(lo) : "f"(b), "f"(a));
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(hi) : "f"(d), "f"(c));
+  return lo | (unsigned)hi << 16;
+})"},
+    {"e5m2_to_f16", "f16", R"(DEVICE f16 e5m2_to_f16(unsigned char x) {
+  unsigned r;
+  asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(r) : "h"((unsigned short)x));
+  return (f16)r;
+})"},
+    {"e5m2_to_float", "e5m2_to_f16",
+     R"(DEVICE float e5m2_to_float(unsigned char x) {
+  float r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(e5m2_to_f16(x)));
+  return r;
+})"},
+    {"float_to_e5m2", "", R"(DEVICE unsigned char float_to_e5m2(float x) {
+  unsigned short r;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(0.0f), "f"(x));
+  return (unsigned char)r;
+})"},
+    {"pack_e5m2", "", R"(DEVICE unsigned pack_e5m2(float a, float b, float c, float d) {
+  unsigned short lo, hi;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(lo) : "f"(b), "f"(a));
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(hi) : "f"(d), "f"(c));
+  return lo | (unsigned)hi << 16;
 })"},
     {"float_to_i32", "",
      R"(DEVICE int float_to_i32(float x) { int r; asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(r) : "f"(x)); return r; })"},
@@ -171,6 +214,31 @@ DEVICE bool elect_one() {
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
 })"},
 
+    {"stmatrix_x1", "", R"(DEVICE void stmatrix_x1(const unsigned* r, unsigned address) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};"
+               :: "r"(address), "r"(r[0]) : "memory");
+})"},
+    {"stmatrix_x1_trans", "", R"(DEVICE void stmatrix_x1_trans(const unsigned* r, unsigned address) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};"
+               :: "r"(address), "r"(r[0]) : "memory");
+})"},
+    {"stmatrix_x2", "", R"(DEVICE void stmatrix_x2(const unsigned* r, unsigned address) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+               :: "r"(address), "r"(r[0]), "r"(r[1]) : "memory");
+})"},
+    {"stmatrix_x2_trans", "", R"(DEVICE void stmatrix_x2_trans(const unsigned* r, unsigned address) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
+               :: "r"(address), "r"(r[0]), "r"(r[1]) : "memory");
+})"},
+    {"stmatrix_x4", "", R"(DEVICE void stmatrix_x4(const unsigned* r, unsigned address) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+               :: "r"(address), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+})"},
+    {"stmatrix_x4_trans", "", R"(DEVICE void stmatrix_x4_trans(const unsigned* r, unsigned address) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
+               :: "r"(address), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+})"},
+
     // d += a * b on the tensor cores. Not volatile: it touches registers alone, so the compiler may move it.
     {"mma_m16n8k16_f16_f32", "", R"(DEVICE void mma_m16n8k16_f16_f32(float* d, const unsigned* a, const unsigned* b) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -207,6 +275,17 @@ DEVICE bool elect_one() {
                :: "r"(barrier), "r"(parity) : "memory");
 })"},
 
+    // The barrier at the same place in another CTA of the cluster. Tiles cross between CTAs by the copy engine alone,
+    // whose bytes the barrier itself makes visible, so .release at the scope of the CTA orders what has to be ordered;
+    // .release.cluster would put a MEMBAR.ALL.GPU before every arrive, .acquire.cluster a CCTL.IVALL behind every wait.
+    {"mbarrier_arrive_cta", "", R"(DEVICE void mbarrier_arrive_cta(unsigned barrier, unsigned cta, unsigned count) {
+  asm volatile("{ .reg .b32 remote;\n"
+               "mapa.shared::cluster.u32 remote, %0, %1;\n"
+               "mbarrier.arrive.shared::cluster.b64 _, [remote], %2; }"
+               :: "r"(barrier), "r"(cta), "r"(count) : "memory");
+})"},
+    {"cta_rank", "", R"(DEVICE int cta_rank() { int r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; })"},
+
     // The copy engine writes one box to this CTA's shared memory and counts its bytes on the mbarrier.
     {"tma_load_1d", "TensorMap",
      R"(DEVICE void tma_load_1d(unsigned dst, const TensorMap* map, int x, unsigned barrier) {
@@ -240,6 +319,10 @@ DEVICE bool elect_one() {
                :: "r"(dst), "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v), "r"(barrier) : "memory");
 })"},
 
+    {"prefetch_tensor_map", "TensorMap", R"(DEVICE void prefetch_tensor_map(const TensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
+})"},
+
     {"fence_proxy_async_shared", "",
      R"(DEVICE void fence_proxy_async_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); })"},
     {"fence_mbarrier_init", "",
@@ -252,132 +335,10 @@ const Helper* find(std::string_view name) {
   return nullptr;
 }
 
-// Words that no identifier of a printed kernel may take: keywords of C++ and names that CUDA or this printer defines.
-constexpr std::array reserved_words = {"alignas",
-                                       "alignof",
-                                       "and",
-                                       "asm",
-                                       "auto",
-                                       "bool",
-                                       "break",
-                                       "case",
-                                       "catch",
-                                       "char",
-                                       "class",
-                                       "const",
-                                       "constexpr",
-                                       "continue",
-                                       "decltype",
-                                       "default",
-                                       "delete",
-                                       "do",
-                                       "double",
-                                       "else",
-                                       "enum",
-                                       "explicit",
-                                       "export",
-                                       "extern",
-                                       "false",
-                                       "float",
-                                       "for",
-                                       "friend",
-                                       "goto",
-                                       "if",
-                                       "inline",
-                                       "int",
-                                       "long",
-                                       "mutable",
-                                       "namespace",
-                                       "new",
-                                       "noexcept",
-                                       "not",
-                                       "nullptr",
-                                       "operator",
-                                       "or",
-                                       "private",
-                                       "protected",
-                                       "public",
-                                       "register",
-                                       "requires",
-                                       "return",
-                                       "short",
-                                       "signed",
-                                       "sizeof",
-                                       "static",
-                                       "struct",
-                                       "switch",
-                                       "template",
-                                       "this",
-                                       "throw",
-                                       "true",
-                                       "try",
-                                       "typedef",
-                                       "typeid",
-                                       "typename",
-                                       "union",
-                                       "unsigned",
-                                       "using",
-                                       "virtual",
-                                       "void",
-                                       "volatile",
-                                       "while",
-                                       "xor",
-                                       "concept",
-                                       "co_await",
-                                       "co_yield",
-                                       "co_return",
-                                       "consteval",
-                                       "constinit",
-                                       "bitand",
-                                       "bitor",
-                                       "compl",
-                                       "and_eq",
-                                       "or_eq",
-                                       "xor_eq",
-                                       "not_eq",
-                                       "thread_local",
-                                       "DEVICE",
-                                       "static_assert",
-                                       "static_cast",
-                                       "const_cast",
-                                       "dynamic_cast",
-                                       "reinterpret_cast",
-                                       "wchar_t",
-                                       "char8_t",
-                                       "char16_t",
-                                       "char32_t",
-                                       "threadIdx",
-                                       "blockIdx",
-                                       "blockDim",
-                                       "gridDim",
-                                       "warpSize",
-                                       "printf",
-                                       "min",
-                                       "max",
-                                       "fminf",
-                                       "fmaxf",
-                                       "fmodf",
-                                       "smem",
-                                       "shared",
-                                       "thread",
-                                       "lane",
-                                       "warp",
-                                       "elected",
-                                       "block_x",
-                                       "block_y",
-                                       "block_z",
-                                       "grid_x",
-                                       "grid_y",
-                                       "grid_z",
-                                       "t",
-                                       "main",
-                                       "half",
-                                       "clock",
-                                       "assert",
-                                       "malloc",
-                                       "free",
-                                       "memcpy",
-                                       "memset"};
+std::string keyed_helper(std::string_view key) {
+  if (key.substr(0, 4) == "tma:") return tma_helper(key);
+  return key.substr(0, 6) == "wgmma:" || key.substr(0, 5) == "keep:" ? wgmma_helper(key) : memory_helper(key);
+}
 
 }  // namespace
 
@@ -396,7 +357,7 @@ std::string Prelude::text() const {
     if (used_.count(h.name) != 0) out += std::string(h.text) + "\n";
   }
   for (const std::string& name : used_) {
-    if (name.find(':') != std::string::npos) out += memory_helper(name);
+    if (name.find(':') != std::string::npos) out += keyed_helper(name);
   }
   // Types alone need no qualifiers.
   const bool functions = out.find("DEVICE ") != std::string::npos;
@@ -404,8 +365,8 @@ std::string Prelude::text() const {
 }
 
 bool Prelude::is_reserved(std::string_view identifier) {
-  return find(identifier) != nullptr || is_memory_helper_name(identifier) ||
-         std::find(reserved_words.begin(), reserved_words.end(), identifier) != reserved_words.end();
+  return find(identifier) != nullptr || is_memory_helper_name(identifier) || is_tma_helper_name(identifier) ||
+         is_wgmma_helper_name(identifier) || is_reserved_word(identifier);
 }
 
 }  // namespace tessera::cuda

@@ -54,6 +54,7 @@ std::string special_registers(const SpecialRegisters& s) {
     if (s.block[axis]) out += fmt::format("  const int block_{} = blockIdx.{};\n", name, name);
     if (s.grid[axis]) out += fmt::format("  const int grid_{} = gridDim.{};\n", name, name);
   }
+  if (s.cluster_rank) out += "  const int cluster_rank = cta_rank();\n";
   if (s.thread) out += "  const int thread = threadIdx.x;\n";
   if (s.lane) out += "  const int lane = threadIdx.x & 31;\n";
   if (s.warp) out += "  const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);\n";  // provably uniform
@@ -127,7 +128,9 @@ std::string print(const Kernel& kernel, const PrintOptions& options) {
   std::string out = options.readable ? head_comment(kernel) : std::string();
   const std::string helpers = prelude.text();
   out += helpers + (helpers.empty() ? "" : "\n");
-  out += fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) {}({}) {{\n", kernel.warps * 32,
+  const auto [x, y, z] = kernel.cluster;
+  const std::string cluster = x * y * z == 1 ? "" : fmt::format("__cluster_dims__({}, {}, {}) ", x, y, z);
+  out += fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}, {}) {}({}) {{\n", cluster, kernel.warps * 32,
                      kernel.ctas_per_sm, function, fmt::join(signature, ", "));
   return out + special_registers(exprs.special()) + body.text() + "}\n";
 }

@@ -74,6 +74,13 @@ std::string StmtPrinter::element_bits(const RegRef& ref, int i) {
 }
 
 std::string StmtPrinter::packed(DType type, const Expr* const* values) {
+  if (is_float8(type) && std::all_of(values, values + 4, [&](const Expr* e) { return rounded_float(type, e); })) {
+    const std::string helper = type == DType::f8e4m3 ? "pack_e4m3" : "pack_e5m2";
+    prelude_.use(helper);
+    return fmt::format("{}({}, {}, {}, {})", helper, exprs_.text(rounded_float(type, values[0])),
+                       exprs_.text(rounded_float(type, values[1])), exprs_.text(rounded_float(type, values[2])),
+                       exprs_.text(rounded_float(type, values[3])));
+  }
   if (size_of(type) == 1) {
     prelude_.use("pack8");
     return fmt::format("pack8({}, {}, {}, {})", exprs_.text(values[0]), exprs_.text(values[1]), exprs_.text(values[2]),

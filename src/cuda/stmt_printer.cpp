@@ -75,66 +75,88 @@ void StmtPrinter::call(const Stmt* s, const char* helper, const std::vector<std:
   line(s, fmt::format("{}({});", helper, fmt::join(arguments, ", ")), note);
 }
 
+void StmtPrinter::instruction(const Stmt* s, const std::string& ptx) {
+  line(s, fmt::format("asm volatile(\"{};\" ::: \"memory\");", ptx));
+}
+
 void StmtPrinter::block(const Block& body) {
   for (const Stmt* s : body) statement(s);
 }
 
 void StmtPrinter::statement(const Stmt* s) {
   const auto text = [&](const Expr* e) { return exprs_.text(e); };
-  match(s, overloaded{
-               [&](const control::Let& n) {
-                 line(s, fmt::format("const {} {} = {};", cuda_type(n.value->type), names_.of(n.value), text(n.init)));
-               },
-               [&](const control::DeclareVar& n) {
-                 line(s, fmt::format("{} {} = {};", cuda_type(n.var->type), names_.of(n.var), text(n.init)));
-               },
-               [&](const control::AssignVar& n) { line(s, exprs_.update_of(n.var, n.value)); },
-               [&](const control::For& n) { print(n); },
-               [&](const control::Loop& n) { print(n); },
-               [&](const control::If& n) { print(n); },
-               [&](const control::Break&) { line(s, "break;"); },
-               [&](const control::Continue&) { line(s, "continue;"); },
-               [&](const thread::DeclareRegs& n) { print(n); },
-               [&](const thread::WriteRegs& n) { print(n); },
-               [&](const thread::LoadGlobalVector& n) {
-                 load(s, "global", n.dst, n.count, global_pointer(n.param, n.offset), n.mask);
-               },
-               [&](const thread::StoreGlobalVector& n) {
-                 store(s, "global", n.src, n.count, global_pointer(n.param, n.offset), n.mask);
-               },
-               [&](const thread::LoadSharedVector& n) { load(s, "shared", n.dst, n.count, text(n.address), nullptr); },
-               [&](const thread::StoreSharedVector& n) { store(s, "shared", n.src, n.count, text(n.address), n.mask); },
-               [&](const thread::LdMatrix& n) { print(n); },
-               [&](const thread::MmaSync& n) { print(n); },
-               [&](const thread::BarrierSync& n) {
-                 line(s, fmt::format("asm volatile(\"bar.sync {}, {};\" ::: \"memory\");", n.id, n.threads));
-               },
-               [&](const thread::WarpSync& n) { line(s, fmt::format("__syncwarp({:#010x}u);", n.mask)); },
-               [&](const thread::MbarrierInit& n) {
-                 call(s, "mbarrier_init", {text(n.address), std::to_string(n.count)});
-               },
-               [&](const thread::MbarrierArrive& n) {
-                 call(s, "mbarrier_arrive", {text(n.address), std::to_string(n.count)});
-               },
-               [&](const thread::MbarrierArriveExpectTx& n) {
-                 call(s, "mbarrier_arrive_expect_tx", {text(n.address), text(n.bytes)});
-               },
-               [&](const thread::MbarrierWait& n) {
-                 call(s, "mbarrier_wait", {text(n.address), text(n.parity)});
-               },
-               [&](const thread::TmaLoadBox& n) { print(n); },
-               [&](const thread::Fence& n) {
-                 const bool proxy = n.fence == thread::FenceKind::proxy_async_shared;
-                 call(s, proxy ? "fence_proxy_async_shared" : "fence_mbarrier_init", {}, n.reason);
-               },
-               [&](const thread::PrintThread& n) { print(n); },
-               [&](const thread::Comment& n) {
-                 if (readable_) raw("// " + single_line(n.text));
-               },
-               [&](const Stmt& other) {
-                 throw Error(ErrorKind::internal, other.loc,
-                             fmt::format("{} has no place in a thread program", name_of(other.kind)));
-               }});
+  match(s,
+        overloaded{
+            [&](const control::Let& n) {
+              line(s, fmt::format("const {} {} = {};", cuda_type(n.value->type), names_.of(n.value), text(n.init)));
+            },
+            [&](const control::DeclareVar& n) {
+              line(s, fmt::format("{} {} = {};", cuda_type(n.var->type), names_.of(n.var), text(n.init)));
+            },
+            [&](const control::AssignVar& n) { line(s, exprs_.update_of(n.var, n.value)); },
+            [&](const control::For& n) { print(n); },
+            [&](const control::Loop& n) { print(n); },
+            [&](const control::If& n) { print(n); },
+            [&](const control::Break&) { line(s, "break;"); },
+            [&](const control::Continue&) { line(s, "continue;"); },
+            [&](const thread::DeclareRegs& n) { print(n); },
+            [&](const thread::WriteRegs& n) { print(n); },
+            [&](const thread::LoadGlobalVector& n) {
+              load(s, "global", n.dst, n.count, global_pointer(n.param, n.offset), n.mask);
+            },
+            [&](const thread::StoreGlobalVector& n) {
+              store(s, "global", n.src, n.count, global_pointer(n.param, n.offset), n.mask);
+            },
+            [&](const thread::LoadSharedVector& n) { load(s, "shared", n.dst, n.count, text(n.address), nullptr); },
+            [&](const thread::StoreSharedVector& n) { store(s, "shared", n.src, n.count, text(n.address), n.mask); },
+            [&](const thread::LdMatrix& n) { print(n); },
+            [&](const thread::StMatrix& n) { print(n); },
+            [&](const thread::MmaSync& n) { print(n); },
+            [&](const thread::WgmmaFence&) { instruction(s, "wgmma.fence.sync.aligned"); },
+            [&](const thread::Wgmma& n) { print(n); },
+            [&](const thread::WgmmaCommit&) { instruction(s, "wgmma.commit_group.sync.aligned"); },
+            [&](const thread::WgmmaWait& n) { print(n); },
+            [&](const thread::SetMaxRegisters& n) {
+              instruction(s, fmt::format("setmaxnreg.{}.sync.aligned.u32 {}", n.increase ? "inc" : "dec", n.count));
+            },
+            [&](const thread::BarrierSync& n) { instruction(s, fmt::format("bar.sync {}, {}", n.id, n.threads)); },
+            [&](const thread::BarrierArrive& n) { instruction(s, fmt::format("bar.arrive {}, {}", n.id, n.threads)); },
+            [&](const thread::WarpSync& n) { line(s, fmt::format("__syncwarp({:#010x}u);", n.mask)); },
+            [&](const thread::MbarrierInit& n) {
+              call(s, "mbarrier_init", {text(n.address), std::to_string(n.count)});
+            },
+            [&](const thread::MbarrierArrive& n) { print(n); },
+            [&](const thread::MbarrierArriveExpectTx& n) {
+              call(s, "mbarrier_arrive_expect_tx", {text(n.address), text(n.bytes)});
+            },
+            [&](const thread::MbarrierWait& n) {
+              call(s, "mbarrier_wait", {text(n.address), text(n.parity)});
+            },
+            [&](const thread::TmaLoadBox& n) { print(n); },
+            [&](const thread::TmaStoreBox& n) { print(n); },
+            [&](const thread::TmaCommit&) { instruction(s, "cp.async.bulk.commit_group"); },
+            [&](const thread::TmaWait& n) {
+              instruction(s, fmt::format("cp.async.bulk.wait_group{} {}", n.read ? ".read" : "", n.pending));
+            },
+            [&](const thread::TmaPrefetchBox& n) { print(n); },
+            [&](const thread::PrefetchTensorMap& n) { call(s, "prefetch_tensor_map", {"&" + maps_.at(n.map)}); },
+            [&](const thread::ClusterArrive&) { instruction(s, "barrier.cluster.arrive.release.aligned"); },
+            [&](const thread::ClusterWait&) { instruction(s, "barrier.cluster.wait.acquire.aligned"); },
+            [&](const thread::GridDependency& n) {
+              instruction(s, n.launch ? "griddepcontrol.launch_dependents" : "griddepcontrol.wait");
+            },
+            [&](const thread::Fence& n) {
+              const bool proxy = n.fence == thread::FenceKind::proxy_async_shared;
+              call(s, proxy ? "fence_proxy_async_shared" : "fence_mbarrier_init", {}, n.reason);
+            },
+            [&](const thread::PrintThread& n) { print(n); },
+            [&](const thread::Comment& n) {
+              if (readable_) raw("// " + single_line(n.text));
+            },
+            [&](const Stmt& other) {
+              throw Error(ErrorKind::internal, other.loc,
+                          fmt::format("{} has no place in a thread program", name_of(other.kind)));
+            }});
 }
 
 void StmtPrinter::print(const control::For& s) {
@@ -183,28 +205,6 @@ void StmtPrinter::branch(const control::If& s, const std::string& head) {
     --depth_;
   }
   raw("}");
-}
-
-void StmtPrinter::print(const thread::LdMatrix& s) {
-  const std::string name = fmt::format("ldmatrix_x{}{}", s.matrices, s.transposed ? "_trans" : "");
-  call(&s, name.c_str(), {register_pointer(&s, s.dst), exprs_.text(s.address)});
-}
-
-void StmtPrinter::print(const thread::MmaSync& s) {
-  const std::string name = fmt::format("mma_m16n8k16_{}_{}", s.operand_type == DType::f16 ? "f16" : "bf16",
-                                       s.accumulator_type == DType::f32 ? "f32" : "f16");
-  prelude_.use(name);
-  line(&s, fmt::format("{}({}, {}, {});", name, register_pointer(&s, s.d), register_pointer(&s, s.a),
-                       register_pointer(&s, s.b)));
-}
-
-void StmtPrinter::print(const thread::TmaLoadBox& s) {
-  const std::string name = fmt::format("tma_load_{}d", s.coords.size());
-  prelude_.use(name);
-  std::string coords;
-  for (const Expr* c : s.coords) coords += exprs_.text(c) + ", ";
-  line(&s, fmt::format("{}({}, &{}, {}{});", name, exprs_.text(s.destination), maps_.at(s.map), coords,
-                       exprs_.text(s.barrier)));
 }
 
 void StmtPrinter::print(const thread::PrintThread& s) {

@@ -24,6 +24,8 @@ class StmtPrinter {
   void call(const ir::Stmt* s, const char* helper, const std::vector<std::string>& arguments,
             const std::string& note = {});
   void raw(const std::string& code);  // a line that belongs to no statement
+  // An instruction without operands.
+  void instruction(const ir::Stmt* s, const std::string& ptx);
 
   void print(const ir::control::For& s);
   void print(const ir::control::Loop& s);
@@ -32,9 +34,17 @@ class StmtPrinter {
   void print(const ir::thread::DeclareRegs& s);
   void print(const ir::thread::WriteRegs& s);
   void print(const ir::thread::LdMatrix& s);
+  void print(const ir::thread::StMatrix& s);
   void print(const ir::thread::MmaSync& s);
+  void print(const ir::thread::Wgmma& s);
+  void print(const ir::thread::WgmmaWait& s);
+  void print(const ir::thread::MbarrierArrive& s);
   void print(const ir::thread::TmaLoadBox& s);
+  void print(const ir::thread::TmaStoreBox& s);
+  void print(const ir::thread::TmaPrefetchBox& s);
   void print(const ir::thread::PrintThread& s);
+
+  std::string coordinates(const std::vector<const ir::Expr*>& coords);
 
   // A vector access: `pointer` is what the helper dereferences, `mask` may be null.
   void load(const ir::Stmt* s, const char* space, const ir::thread::RegRef& dst, int count, const std::string& pointer,

@@ -13,11 +13,11 @@ namespace tessera::ir {
 
 const char* name_of(ExprKind kind) {
   static constexpr const char* names[] = {
-      "constant",   "param",    "block_idx", "grid_dim",  "value",       "var",        "operand", "index",
-      "thread_idx", "lane_idx", "warp_idx",  "elect_one", "shared_base", "reg",        "neg",     "bit_not",
-      "not",        "cast",     "add",       "sub",       "mul",         "div",        "mod",     "min",
-      "max",        "and",      "or",        "xor",       "shl",         "shr",        "lt",      "le",
-      "gt",         "ge",       "eq",        "ne",        "logical_and", "logical_or", "select"};
+      "constant", "param",      "block_idx",   "grid_dim",   "cluster_rank", "sm_count",    "value", "var", "operand",
+      "index",    "thread_idx", "lane_idx",    "warp_idx",   "elect_one",    "shared_base", "reg",   "neg", "bit_not",
+      "not",      "cast",       "add",         "sub",        "mul",          "div",         "mod",   "min", "max",
+      "and",      "or",         "xor",         "shl",        "shr",          "lt",          "le",    "gt",  "ge",
+      "eq",       "ne",         "logical_and", "logical_or", "select"};
   return names[static_cast<int>(kind)];
 }
 
@@ -76,6 +76,8 @@ const Expr* ExprPool::real(DType type, double v) {
   switch (type) {  // a literal has the value that its type can hold
     case DType::f16: e.real = static_cast<float>(float16(static_cast<float>(v))); break;
     case DType::bf16: e.real = static_cast<float>(bfloat16(static_cast<float>(v))); break;
+    case DType::f8e4m3: e.real = static_cast<float>(float8_e4m3(static_cast<float>(v))); break;
+    case DType::f8e5m2: e.real = static_cast<float>(float8_e5m2(static_cast<float>(v))); break;
     default: e.real = static_cast<float>(v); break;
   }
   return intern(std::move(e));
@@ -129,6 +131,7 @@ const Expr* ExprPool::reg(const RegArray* array, const Expr* index) {
 void ExprPool::set_facts(const Value* v, std::int64_t low, std::int64_t high, std::int64_t divisor) {
   value_facts_[v->id] = {low, high, divisor};
 }
+void ExprPool::set_facts(const Var* v, std::int64_t low, std::int64_t high) { var_facts_[v->id] = {low, high, 1}; }
 
 std::int64_t wrap_to(DType type, std::int64_t v) {
   switch (type) {
@@ -194,11 +197,14 @@ bool evaluate_integer(ExprKind kind, DType type, std::int64_t a, std::int64_t b,
   return true;
 }
 
-std::int64_t evaluate_on_host(const Expr* e, std::span<const std::int64_t> params) {
-  const auto arg = [&](int i) { return evaluate_on_host(e->args[static_cast<std::size_t>(i)], params); };
+std::int64_t evaluate_on_host(const Expr* e, std::span<const std::int64_t> params, int sms) {
+  const auto arg = [&](int i) { return evaluate_on_host(e->args[static_cast<std::size_t>(i)], params, sms); };
   switch (e->kind) {
     case ExprKind::constant: return e->integer;
     case ExprKind::param: return wrap_to(e->type, params[static_cast<std::size_t>(e->integer)]);
+    case ExprKind::sm_count:
+      if (sms > 0) return sms;
+      break;
     case ExprKind::neg: return wrap_to(e->type, static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(arg(0))));
     case ExprKind::bit_not: return wrap_to(e->type, ~arg(0));
     case ExprKind::logical_not: return arg(0) == 0 ? 1 : 0;
@@ -217,7 +223,8 @@ std::int64_t evaluate_on_host(const Expr* e, std::span<const std::int64_t> param
 }
 
 bool is_host_computable(const Expr* e) {
-  if (is_leaf(e->kind)) return e->kind == ExprKind::constant || e->kind == ExprKind::param;
+  if (is_leaf(e->kind))
+    return e->kind == ExprKind::constant || e->kind == ExprKind::param || e->kind == ExprKind::sm_count;
   return std::all_of(e->args.begin(), e->args.end(), [](const Expr* a) { return is_host_computable(a); });
 }
 
@@ -258,6 +265,8 @@ std::string leaf_text(const Expr* e) {
     case ExprKind::param: return fmt::format("param{}", e->integer);
     case ExprKind::block_idx: return fmt::format("blockIdx.{}", axes[e->integer]);
     case ExprKind::grid_dim: return fmt::format("gridDim.{}", axes[e->integer]);
+    case ExprKind::cluster_rank: return "cluster_rank";
+    case ExprKind::sm_count: return "sm_count";
     case ExprKind::value: return e->value->name.empty() ? fmt::format("v{}", e->value->id) : e->value->name;
     case ExprKind::var: return e->var->name.empty() ? fmt::format("var{}", e->var->id) : e->var->name;
     case ExprKind::operand: return fmt::format("in{}", e->integer);

@@ -22,20 +22,22 @@ namespace tessera::ir {
 
 enum class ExprKind : std::uint8_t {
   // leaves
-  constant,     // `integer` (also bool) or `real`, by type
-  param,        // scalar kernel parameter number `integer`
-  block_idx,    // i32; axis `integer` (0 = x, 1 = y, 2 = z)
-  grid_dim,     // i32; axis `integer`
-  value,        // immutable value `value`
-  var,          // mutable variable `var`
-  operand,      // tile Compute: element of input tensor number `integer`, broadcast to the output's index
-  index,        // tile Compute: i32 index of the element along dimension `integer`
-  thread_idx,   // thread IR, i32: linear thread index in the CTA
-  lane_idx,     // thread IR, i32: 0..31
-  warp_idx,     // thread IR, i32: warp index in the CTA, known to be the same in all lanes of a warp
-  elect_one,    // thread IR, bool: true in exactly one lane of the (converged) warp; PTX elect.sync
-  shared_base,  // thread IR, u32: shared-window address of the CTA's dynamic shared memory, aligned to 1024
-  reg,          // thread IR: element args[0] of register array `array`
+  constant,      // `integer` (also bool) or `real`, by type
+  param,         // scalar kernel parameter number `integer`
+  block_idx,     // i32; axis `integer` (0 = x, 1 = y, 2 = z)
+  grid_dim,      // i32; axis `integer`
+  cluster_rank,  // i32: rank of the CTA in its cluster, 0 where there is none
+  sm_count,      // i32: SMs of the device; known to the launch only, never in device code
+  value,         // immutable value `value`
+  var,           // mutable variable `var`
+  operand,       // tile Compute: element of input tensor number `integer`, broadcast to the output's index
+  index,         // tile Compute: i32 index of the element along dimension `integer`
+  thread_idx,    // thread IR, i32: linear thread index in the CTA
+  lane_idx,      // thread IR, i32: 0..31
+  warp_idx,      // thread IR, i32: warp index in the CTA, known to be the same in all lanes of a warp
+  elect_one,     // thread IR, bool: true in exactly one lane of the (converged) warp; PTX elect.sync
+  shared_base,   // thread IR, u32: shared-window address of the CTA's dynamic shared memory, aligned to 1024
+  reg,           // thread IR: element args[0] of register array `array`
   // unary
   neg,
   bit_not,
@@ -142,6 +144,8 @@ class ExprPool {
 
   // Records bounds of a value before its first use (loop induction variables, lets).
   void set_facts(const Value* v, std::int64_t low, std::int64_t high, std::int64_t divisor);
+  // The same for a variable; every value assigned to it must keep them.
+  void set_facts(const Var* v, std::int64_t low, std::int64_t high);
 
   const Expr* unary(ExprKind kind, const Expr* a);
   const Expr* binary(ExprKind kind, const Expr* a, const Expr* b);
@@ -174,7 +178,7 @@ class ExprPool {
   };
   support::Arena& arena_;
   std::unordered_multimap<std::uint64_t, const Expr*> interned_;
-  std::unordered_map<std::uint32_t, Facts> value_facts_;
+  std::unordered_map<std::uint32_t, Facts> value_facts_, var_facts_;
   std::uint32_t next_id_ = 0;
 };
 
@@ -186,10 +190,10 @@ std::int64_t wrap_to(DType type, std::int64_t v);
 bool evaluate_integer(ExprKind kind, DType operand_type, std::int64_t a, std::int64_t b, std::int64_t* result);
 
 // Evaluates an expression whose leaves are constants and scalar parameters (a grid size, a stride, an extent) on the
-// host. Throws an internal Error for any other leaf and a user Error for a division by zero.
-std::int64_t evaluate_on_host(const Expr* e, std::span<const std::int64_t> params);
+// host. Throws an internal Error for any other leaf and a user Error for a division by zero. `sms`: the device's SMs.
+std::int64_t evaluate_on_host(const Expr* e, std::span<const std::int64_t> params, int sms = 0);
 
-// True if only constants and parameters occur in `e`.
+// True if only constants, parameters and the number of SMs occur in `e`.
 bool is_host_computable(const Expr* e);
 
 // Readable form for dumps, in C-like syntax.

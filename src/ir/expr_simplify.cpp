@@ -50,6 +50,19 @@ Range product(const Range& a, const Range& b) {
 
 std::int64_t gcd_of(std::int64_t a, std::int64_t b) { return std::gcd(a, b); }
 
+// select(x == c, a, x) does not take x where it is c, which matters at the end of x's range: a counter that goes round.
+Range range_of_select(const Expr& e) {
+  const Expr *condition = e.args[0], *other = e.args[2];
+  const Range a{e.args[1]->low, e.args[1]->high};
+  Range b{other->low, other->high};
+  const bool excludes = condition->kind == ExprKind::eq && condition->args[0] == other &&
+                        condition->args[1]->is_constant() && is_integer(other->type);
+  if (excludes && condition->args[1]->integer == other->high) --b.high;
+  if (excludes && condition->args[1]->integer == other->low) ++b.low;
+  if (b.low > b.high) return a;
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
 // The exact mathematical range of an operation, before wrapping; false where nothing useful is known.
 bool range_of(const Expr& e, Range* out) {
   const auto range = [&](std::size_t i) { return Range{e.args[i]->low, e.args[i]->high}; };
@@ -64,9 +77,7 @@ bool range_of(const Expr& e, Range* out) {
     case ExprKind::max:
       *out = {std::max(range(0).low, range(1).low), std::max(range(0).high, range(1).high)};
       return true;
-    case ExprKind::select:
-      *out = {std::min(range(1).low, range(2).low), std::max(range(1).high, range(2).high)};
-      return true;
+    case ExprKind::select: *out = range_of_select(e); return true;
     case ExprKind::cast:
       if (is_float(e.args[0]->type)) return false;
       *out = range(0);
@@ -195,6 +206,12 @@ void ExprPool::infer_facts(Expr& e) const {
       e.low = it->second.low;
       e.high = it->second.high;
       e.divisor = it->second.divisor;
+    }
+  }
+  if (e.kind == ExprKind::var) {
+    if (const auto it = var_facts_.find(e.var->id); it != var_facts_.end()) {
+      e.low = it->second.low;
+      e.high = it->second.high;
     }
   }
   if (e.type == DType::u64 && !is_leaf(e.kind)) return;  // values past 2^63 are not tracked

@@ -10,14 +10,9 @@
 #include <vector>
 
 #include "ir/context.hpp"
+#include "ir/thread_async.hpp"
 
 namespace tessera::ir::thread {
-
-// Consecutive elements of a register array, beginning at `index` (an element index).
-struct RegRef {
-  const RegArray* array = nullptr;
-  const Expr* index = nullptr;
-};
 
 struct DeclareRegs final : StmtOf<StmtKind::thread_DeclareRegs> {
   const RegArray* array;  // uninitialised
@@ -81,6 +76,16 @@ struct LdMatrix final : StmtOf<StmtKind::thread_LdMatrix> {
       : StmtOf(l), dst(d), matrices(n), transposed(t), address(a) {}
 };
 
+// stmatrix.sync.aligned.m8n8.x{1,2,4}[.trans].shared.b16 (PTX ISA 9.7.14.5.16), the mirror of LdMatrix.
+struct StMatrix final : StmtOf<StmtKind::thread_StMatrix> {
+  RegRef src;  // 2 * matrices 16-bit elements
+  int matrices;
+  bool transposed;
+  const Expr* address;
+  StMatrix(SourceLoc l, RegRef s, int n, bool t, const Expr* a)
+      : StmtOf(l), src(s), matrices(n), transposed(t), address(a) {}
+};
+
 // mma.sync.aligned.m16n8k16.row.col (PTX ISA 9.7.14.5.8): d = a * b + d. A: 8 elements, B: 4, D: 4 elements a thread.
 struct MmaSync final : StmtOf<StmtKind::thread_MmaSync> {
   DType operand_type;      // f16 or bf16
@@ -88,6 +93,13 @@ struct MmaSync final : StmtOf<StmtKind::thread_MmaSync> {
   RegRef d, a, b;
   MmaSync(SourceLoc l, DType t, DType acc, RegRef d_, RegRef a_, RegRef b_)
       : StmtOf(l), operand_type(t), accumulator_type(acc), d(d_), a(a_), b(b_) {}
+};
+
+// barrier.cta.arrive id, threads: counts the warp's threads without waiting.
+struct BarrierArrive final : StmtOf<StmtKind::thread_BarrierArrive> {
+  int id;
+  int threads;
+  BarrierArrive(SourceLoc l, int i, int n) : StmtOf(l), id(i), threads(n) {}
 };
 
 // barrier.cta.sync id, threads (id 0 with all threads of the CTA is __syncthreads). Executed by whole warps.
@@ -101,41 +113,6 @@ struct BarrierSync final : StmtOf<StmtKind::thread_BarrierSync> {
 struct WarpSync final : StmtOf<StmtKind::thread_WarpSync> {
   std::uint32_t mask;
   WarpSync(SourceLoc l, std::uint32_t m) : StmtOf(l), mask(m) {}
-};
-
-struct MbarrierInit final : StmtOf<StmtKind::thread_MbarrierInit> {
-  const Expr* address;
-  std::uint32_t count;
-  MbarrierInit(SourceLoc l, const Expr* a, std::uint32_t n) : StmtOf(l), address(a), count(n) {}
-};
-// Every active thread arrives once with `count`.
-struct MbarrierArrive final : StmtOf<StmtKind::thread_MbarrierArrive> {
-  const Expr* address;
-  std::uint32_t count;
-  MbarrierArrive(SourceLoc l, const Expr* a, std::uint32_t n) : StmtOf(l), address(a), count(n) {}
-};
-// Every active thread adds `bytes` to the pending transaction count, then arrives once.
-struct MbarrierArriveExpectTx final : StmtOf<StmtKind::thread_MbarrierArriveExpectTx> {
-  const Expr* address;
-  const Expr* bytes;  // u32
-  MbarrierArriveExpectTx(SourceLoc l, const Expr* a, const Expr* b) : StmtOf(l), address(a), bytes(b) {}
-};
-// Blocks until the phase with parity `parity` (u32, 0 or 1) has completed: mbarrier.try_wait.parity in a loop.
-struct MbarrierWait final : StmtOf<StmtKind::thread_MbarrierWait> {
-  const Expr* address;
-  const Expr* parity;
-  MbarrierWait(SourceLoc l, const Expr* a, const Expr* p) : StmtOf(l), address(a), parity(p) {}
-};
-
-// cp.async.bulk.tensor.Nd.shared::cta.global.tile.mbarrier::complete_tx::bytes: one box of tensor map number `map`.
-// Every active thread issues one copy, so it stands under an If that leaves one thread.
-struct TmaLoadBox final : StmtOf<StmtKind::thread_TmaLoadBox> {
-  std::uint32_t map;
-  const Expr* destination;          // u32 shared address, aligned to 128
-  std::vector<const Expr*> coords;  // i32, innermost dimension first
-  const Expr* barrier;              // u32 shared address
-  TmaLoadBox(SourceLoc l, std::uint32_t m, const Expr* d, std::vector<const Expr*> c, const Expr* b)
-      : StmtOf(l), map(m), destination(d), coords(std::move(c)), barrier(b) {}
 };
 
 enum class FenceKind : std::uint8_t {
@@ -203,6 +180,8 @@ struct Kernel {
   std::vector<Param> params;
   std::array<const Expr*, 3> grid{};  // host-computable, i64
   int warps = 0;
+  std::array<int, 3> cluster{1, 1, 1};  // CTAs
+  bool dependent_launch = false;        // launched with programmatic stream serialisation
   int ctas_per_sm = 1;  // __launch_bounds__'s second argument: the compiler keeps registers low enough for as many
   std::uint32_t shared_bytes = 0;
   std::vector<TensorMap> tensor_maps;

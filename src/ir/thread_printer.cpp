@@ -27,6 +27,9 @@ class Printer {
     out_ += fmt::format("  warps {}, CTAs an SM {}, grid [{}, {}, {}], shared {} bytes\n", kernel_.warps,
                         kernel_.ctas_per_sm, expr(kernel_.grid[0]), expr(kernel_.grid[1]), expr(kernel_.grid[2]),
                         kernel_.shared_bytes);
+    const auto [x, y, z] = kernel_.cluster;
+    if (x * y * z != 1) out_ += fmt::format("  cluster [{}, {}, {}]\n", x, y, z);
+    if (kernel_.dependent_launch) out_ += "  dependent launch\n";
     for (const SharedRegion& r : kernel_.regions)
       out_ += fmt::format("  region {} [{}, {}){}\n", r.name, r.offset, r.offset + r.bytes,
                           r.is_barrier ? " barriers" : "");
@@ -153,9 +156,42 @@ class Printer {
     return fmt::format("{} = ldmatrix.x{}{} [{}]", ref(n.dst, static_cast<std::size_t>(2 * n.matrices)), n.matrices,
                        n.transposed ? ".trans" : "", expr(n.address));
   }
+  std::string instruction(const StMatrix& n) {
+    return fmt::format("stmatrix.x{}{} [{}] = {}", n.matrices, n.transposed ? ".trans" : "", expr(n.address),
+                       ref(n.src, static_cast<std::size_t>(2 * n.matrices)));
+  }
   std::string instruction(const MmaSync& n) {
     return fmt::format("mma.m16n8k16 {} {}, {}, {} -> {}", name_of(n.operand_type), ref(n.d, 4), ref(n.a, 8),
                        ref(n.b, 4), name_of(n.accumulator_type));
+  }
+  std::string instruction(const WgmmaFence&) { return "wgmma.fence"; }
+  std::string instruction(const Wgmma& n) {
+    const std::size_t in_registers = 16 / static_cast<std::size_t>(size_of(n.a_type));
+    const std::string a = n.a_registers.array != nullptr ? ref(n.a_registers, in_registers) : descriptor(n.a);
+    const auto flags = [](bool negated, bool mn_major) {
+      return std::string(negated ? "-" : "") + (mn_major ? "mn-major " : "");
+    };
+    return fmt::format("wgmma.m64n{}k{} {} = {}{} {} * {}{} {}{}", n.n, 32 / size_of(n.a_type),
+                       ref(n.d, static_cast<std::size_t>(n.n / 2)), flags(n.negate_a, n.a_mn_major), name_of(n.a_type),
+                       a, flags(n.negate_b, n.b_mn_major), name_of(n.b_type), descriptor(n.b),
+                       n.accumulate == nullptr        ? " + d"
+                       : n.accumulate->is_constant(0) ? ""
+                                                      : fmt::format(" + d if {}", expr(n.accumulate)));
+  }
+  static std::string descriptor(const MatrixDescriptor& d) {
+    return fmt::format("desc({}, {:#010x})", expr(d.low), d.high);
+  }
+  std::string instruction(const WgmmaCommit&) { return "wgmma.commit_group"; }
+  std::string instruction(const WgmmaWait& n) {
+    std::string arrays;
+    for (const RegArray* a : n.results) arrays += (arrays.empty() ? " -> " : ", ") + array_name(a);
+    return fmt::format("wgmma.wait_group {}{}", n.pending, arrays);
+  }
+  std::string instruction(const SetMaxRegisters& n) {
+    return fmt::format("setmaxnreg.{} {}", n.increase ? "inc" : "dec", n.count);
+  }
+  std::string instruction(const BarrierArrive& n) {
+    return fmt::format("barrier.arrive {}, {} threads", n.id, n.threads);
   }
   std::string instruction(const BarrierSync& n) { return fmt::format("barrier.sync {}, {} threads", n.id, n.threads); }
   std::string instruction(const WarpSync& n) { return fmt::format("warp.sync {:#010x}", n.mask); }
@@ -163,17 +199,40 @@ class Printer {
     return fmt::format("mbarrier.init [{}], {}", expr(n.address), n.count);
   }
   std::string instruction(const MbarrierArrive& n) {
-    return fmt::format("mbarrier.arrive [{}], {}", expr(n.address), n.count);
+    const std::string cta = n.cta == nullptr ? "" : " of CTA " + expr(n.cta);
+    return fmt::format("mbarrier.arrive [{}]{}, {}", expr(n.address), cta, n.count);
   }
   std::string instruction(const MbarrierArriveExpectTx& n) {
     return fmt::format("mbarrier.arrive.expect_tx [{}], {} bytes", expr(n.address), expr(n.bytes));
   }
   std::string instruction(const MbarrierWait& n) {
-    return fmt::format("mbarrier.wait [{}], parity {}", expr(n.address), expr(n.parity));
+    return fmt::format("mbarrier.wait{} [{}], parity {}", n.cluster ? ".cluster" : "", expr(n.address), expr(n.parity));
   }
   std::string instruction(const TmaLoadBox& n) {
-    return fmt::format("tma.load [{}] = map{} at ({}), mbarrier [{}]", expr(n.destination), n.map, list(n.coords),
-                       expr(n.barrier));
+    const std::string multicast = n.multicast == nullptr ? "" : ", to CTAs " + expr(n.multicast);
+    return fmt::format("tma.load [{}] = map{} at ({}), mbarrier [{}]{}{}", expr(n.destination), n.map, list(n.coords),
+                       expr(n.barrier), multicast, hint_text(n.hint));
+  }
+  std::string instruction(const TmaStoreBox& n) {
+    return fmt::format("tma.{} map{} at ({}) {} [{}]{}", n.add ? "reduce" : "store", n.map, list(n.coords),
+                       n.add ? "+=" : "=", expr(n.source), hint_text(n.hint));
+  }
+  std::string instruction(const TmaCommit&) { return "tma.commit_group"; }
+  std::string instruction(const TmaWait& n) {
+    return fmt::format("tma.wait_group{} {}", n.read ? ".read" : "", n.pending);
+  }
+  std::string instruction(const TmaPrefetchBox& n) {
+    return fmt::format("tma.prefetch map{} at ({})", n.map, list(n.coords));
+  }
+  std::string instruction(const PrefetchTensorMap& n) { return fmt::format("prefetch.tensormap map{}", n.map); }
+  std::string instruction(const ClusterArrive&) { return "cluster.arrive"; }
+  std::string instruction(const ClusterWait&) { return "cluster.wait"; }
+  std::string instruction(const GridDependency& n) {
+    return n.launch ? "griddepcontrol.launch_dependents" : "griddepcontrol.wait";
+  }
+  static const char* hint_text(CacheHint hint) {
+    static constexpr const char* names[] = {"", ", evict_first", ", evict_normal", ", evict_last"};
+    return names[static_cast<int>(hint)];
   }
   std::string instruction(const Fence& n) {
     const char* name = n.fence == FenceKind::proxy_async_shared ? "fence.proxy.async.shared" : "fence.mbarrier_init";

@@ -2,78 +2,10 @@
 // layouts are filled in by inference.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "ir/context.hpp"
-#include "layout/register_layout.hpp"
-#include "layout/shared_layout.hpp"
+#include "ir/tile_async.hpp"
+#include "ir/tile_tensors.hpp"
 
 namespace tessera::ir::tile {
-
-using Shape = std::vector<std::int64_t>;
-
-// The threads that execute an instruction: `count` threads from `begin` (absolute in the CTA). `elect`: one thread,
-// any of the enclosing group's first warp, chosen by the hardware.
-struct Group {
-  int begin = 0;
-  int count = 0;
-  bool elect = false;
-  bool operator==(const Group&) const = default;
-};
-
-// A tile distributed over the registers of the group that created it. It has identity and can be written again.
-struct RegisterTensor {
-  std::uint32_t id;
-  DType type;
-  Shape shape;
-  std::string name;
-  SourceLoc loc;
-  Group group;
-  std::optional<layout::RegisterLayout> layout;
-  bool layout_pinned = false;  // by annotate_layout
-  bool named = false;          // created by register_tensor, so a target of assignments
-};
-
-struct SharedTensor {
-  std::uint32_t id;
-  DType type;
-  Shape shape;
-  std::string name;
-  SourceLoc loc;
-  std::optional<layout::SharedLayout> layout;
-  bool layout_pinned = false;
-  std::int64_t offset = -1;  // bytes; set by the shared-memory plan
-  std::int64_t bytes() const;
-};
-
-struct GlobalView {
-  std::uint32_t id;
-  DType type;
-  std::uint32_t param;               // pointer parameter
-  const Expr* base_offset;           // i64 elements
-  std::vector<const Expr*> shape;    // i64
-  std::vector<const Expr*> strides;  // i64 elements; row-major unless the user gave them
-  std::string name;
-  SourceLoc loc;
-};
-
-// mbarriers in consecutive 8-byte words.
-struct BarrierArray {
-  std::uint32_t id;
-  std::vector<std::int64_t> counts;
-  std::string name;
-  SourceLoc loc;
-  std::int64_t offset = -1;
-};
-struct BarrierRef {
-  BarrierArray* array = nullptr;
-  const Expr* index = nullptr;  // i32
-};
 
 struct ThreadGroup final : StmtOf<StmtKind::tile_ThreadGroup> {
   Group group;
@@ -102,6 +34,17 @@ struct Transpose final : StmtOf<StmtKind::tile_Transpose> {
   RegisterTensor* out;
   RegisterTensor* in;
   Transpose(SourceLoc l, RegisterTensor* o, RegisterTensor* i) : StmtOf(l), out(o), in(i) {}
+};
+
+// out = a copy of the elements `begin`, `begin` + 1, ... of dimension `dim` of in, as many as out has; begin is a
+// multiple of their number.
+struct Slice final : StmtOf<StmtKind::tile_Slice> {
+  RegisterTensor* out;
+  RegisterTensor* in;
+  int dim;
+  std::int64_t begin;
+  Slice(SourceLoc l, RegisterTensor* o, RegisterTensor* i, int d, std::int64_t b)
+      : StmtOf(l), out(o), in(i), dim(d), begin(b) {}
 };
 
 // Inserted by layout inference: the same tile in another layout, by way of shared scratch.
@@ -141,14 +84,14 @@ struct FreeShared final : StmtOf<StmtKind::tile_FreeShared> {
 };
 struct LoadShared final : StmtOf<StmtKind::tile_LoadShared> {
   RegisterTensor* out;
-  SharedTensor* src;
+  SharedView* src;
   bool streamed = false;  // fetched fragment by fragment at its only consumer (a Dot); set by a pass
-  LoadShared(SourceLoc l, RegisterTensor* o, SharedTensor* s) : StmtOf(l), out(o), src(s) {}
+  LoadShared(SourceLoc l, RegisterTensor* o, SharedView* s) : StmtOf(l), out(o), src(s) {}
 };
 struct StoreShared final : StmtOf<StmtKind::tile_StoreShared> {
-  SharedTensor* dst;
+  SharedView* dst;
   RegisterTensor* src;
-  StoreShared(SourceLoc l, SharedTensor* d, RegisterTensor* s) : StmtOf(l), dst(d), src(s) {}
+  StoreShared(SourceLoc l, SharedView* d, RegisterTensor* s) : StmtOf(l), dst(d), src(s) {}
 };
 
 // acc[m, n] += sum over k of a[m, k] * b[k, n], on the tensor cores (mma.sync).
@@ -164,39 +107,6 @@ struct Sync final : StmtOf<StmtKind::tile_Sync> {
   explicit Sync(SourceLoc l) : StmtOf(l) {}
 };
 
-struct AllocBarriers final : StmtOf<StmtKind::tile_AllocBarriers> {
-  BarrierArray* out;
-  AllocBarriers(SourceLoc l, BarrierArray* o) : StmtOf(l), out(o) {}
-};
-struct ArriveBarrier final : StmtOf<StmtKind::tile_ArriveBarrier> {
-  BarrierRef barrier;
-  std::int64_t count;  // of each thread of the group
-  ArriveBarrier(SourceLoc l, BarrierRef b, std::int64_t n) : StmtOf(l), barrier(b), count(n) {}
-};
-struct ArriveExpectTx final : StmtOf<StmtKind::tile_ArriveExpectTx> {
-  BarrierRef barrier;
-  const Expr* bytes;  // u32, declared by each thread of the group
-  ArriveExpectTx(SourceLoc l, BarrierRef b, const Expr* n) : StmtOf(l), barrier(b), bytes(n) {}
-};
-struct WaitBarrier final : StmtOf<StmtKind::tile_WaitBarrier> {
-  BarrierRef barrier;
-  const Expr* phase;  // u32 parity
-  WaitBarrier(SourceLoc l, BarrierRef b, const Expr* p) : StmtOf(l), barrier(b), phase(p) {}
-};
-// dst = view[offsets ...] by the TMA engine; elements outside the view arrive as 0 and count as bytes.
-struct TmaLoad final : StmtOf<StmtKind::tile_TmaLoad> {
-  GlobalView* src;
-  SharedTensor* dst;
-  std::vector<const Expr*> offsets;  // i32, one a dimension of the view
-  BarrierRef barrier;
-  TmaLoad(SourceLoc l, GlobalView* s, SharedTensor* d, std::vector<const Expr*> off, BarrierRef b)
-      : StmtOf(l), src(s), dst(d), offsets(std::move(off)), barrier(b) {}
-};
-struct FenceProxyAsync final : StmtOf<StmtKind::tile_FenceProxyAsync> {
-  std::string reason;  // empty: written by the user
-  FenceProxyAsync(SourceLoc l, std::string r) : StmtOf(l), reason(std::move(r)) {}
-};
-
 // printf by the first thread of the group; pieces and args as in thread::PrintThread.
 struct Print final : StmtOf<StmtKind::tile_Print> {
   std::vector<std::string> pieces;
@@ -208,9 +118,9 @@ struct Print final : StmtOf<StmtKind::tile_Print> {
 struct PrintTensor final : StmtOf<StmtKind::tile_PrintTensor> {
   std::string message;
   RegisterTensor* tensor;           // or
-  SharedTensor* shared;             // (exactly one is set)
+  SharedView* shared;               // (exactly one is set)
   SharedTensor* scratch = nullptr;  // set by lowering for register tensors
-  PrintTensor(SourceLoc l, std::string m, RegisterTensor* t, SharedTensor* s)
+  PrintTensor(SourceLoc l, std::string m, RegisterTensor* t, SharedView* s)
       : StmtOf(l), message(std::move(m)), tensor(t), shared(s) {}
 };
 
@@ -221,16 +131,23 @@ struct Kernel {
   std::vector<Param> params;
   std::array<const Expr*, 3> grid{};  // over parameters only
   int warps = 0;
+  std::array<int, 3> cluster{1, 1, 1};     // CTAs
+  bool dependent_launch = false;           // may start before the previous kernel of its stream has finished
   std::vector<RegisterTensor*> registers;  // index = id
   std::vector<SharedTensor*> shared;
   std::vector<GlobalView*> views;
   std::vector<BarrierArray*> barriers;
+  std::vector<NamedBarrier*> named_barriers;
   Block body;
 
   RegisterTensor* new_register(DType type, Shape shape, std::string name, SourceLoc loc, Group group);
   SharedTensor* new_shared(DType type, Shape shape, std::string name, SourceLoc loc);
   GlobalView* new_view(GlobalView view);
+  SharedView* new_shared_view(SharedView view);
+  SharedView* whole(SharedTensor* tensor);  // a view of all of it
   BarrierArray* new_barriers(std::vector<std::int64_t> counts, std::string name, SourceLoc loc);
+  NamedBarrier* new_named_barrier(int threads, std::string name, SourceLoc loc);
+  int cluster_size() const { return cluster[0] * cluster[1] * cluster[2]; }
   Group root_group() const { return {0, warps * 32, false}; }
 };
 

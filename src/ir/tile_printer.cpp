@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <functional>
@@ -28,6 +29,8 @@ const char* short_name(DType type) {
     case DType::u32: return "u32";
     case DType::u64: return "u64";
     case DType::boolean: return "bool";
+    case DType::f8e4m3: return "f8e4m3";
+    case DType::f8e5m2: return "f8e5m2";
   }
   return "?";
 }
@@ -40,6 +43,7 @@ class Printer {
     for (const auto* v : kernel.views) claim(v, v->name, "view", v->id);
     for (const auto* s : kernel.shared) claim(s, s->name, "s", s->id);
     for (const auto* b : kernel.barriers) claim(b, b->name, "barrier", b->id);
+    for (const auto* b : kernel.named_barriers) claim(b, b->name, "named", b->id);
     for (const auto* r : kernel.registers) claim(r, r->name, "t", r->id);
   }
 
@@ -52,6 +56,8 @@ class Printer {
   }
   std::string reg(const RegisterTensor* t) const { return name(t, "t"); }
   std::string shared(const SharedTensor* t) const { return name(t, "s"); }
+  std::string shared(const SharedView* v) const;
+  std::string named(const NamedBarrier* b) const { return name(b, "named"); }
   std::string view(const GlobalView* v) const { return name(v, "view"); }
   std::string barrier(const BarrierRef& b) const {
     const std::string array = name(b.array, "barrier");
@@ -135,11 +141,41 @@ std::string Printer::compute(const Compute& s) const {
   return fmt::format("{} = {}", s.out->named ? reg(s.out) : define(s.out), value);
 }
 
+// tile, tile[stage, :, :], tile[0:+64, :].transpose(): an index where the part drops the dimension, `:` for all of it
+// and begin:+count for some.
+std::string Printer::shared(const SharedView* v) const {
+  std::vector<std::string> dims;
+  bool whole = true;
+  for (std::size_t d = 0; d < v->extents.size(); ++d) {
+    const bool kept = std::find(v->dims.begin(), v->dims.end(), static_cast<std::int64_t>(d)) != v->dims.end();
+    const bool all = kept && v->extents[d] == v->tensor->shape[d] && v->origin[d]->is_constant(0);
+    whole = whole && all;
+    if (all) {
+      dims.emplace_back(":");
+    } else {
+      dims.push_back(expr(v->origin[d]));
+      if (kept) dims.back() += fmt::format(":+{}", v->extents[d]);
+    }
+  }
+  std::string text = name(v->tensor, "s");
+  if (!whole) text += fmt::format("[{}]", fmt::join(dims, ", "));
+  if (!std::is_sorted(v->dims.begin(), v->dims.end())) text += ".transpose()";
+  return text;
+}
+
+const char* hint_text(CacheHint hint) {
+  static constexpr const char* texts[] = {"", ", evict_first", ", evict_normal", ", evict_last"};
+  return texts[static_cast<int>(hint)];
+}
+
 std::string value_name(const Value* v) { return v->name.empty() ? fmt::format("v{}", v->id) : v->name; }
 std::string var_name(const Var* v) { return v->name.empty() ? fmt::format("var{}", v->id) : v->name; }
 
 std::string group_text(const Group& g) {
   if (g.elect) return fmt::format("one thread elected in warp {}", g.begin / 32);
+  if (g.each_warp) {
+    return fmt::format("one thread elected in each of the warps {}..{}", g.begin / 32, (g.begin + g.count) / 32 - 1);
+  }
   if (g.count == 1) return fmt::format("thread {}", g.begin);
   return fmt::format("threads {}..{}", g.begin, g.begin + g.count - 1);
 }
@@ -168,6 +204,9 @@ std::string Printer::text(const Stmt* stmt) const {
           [&](const ThreadGroup& s) { return group_text(s.group); },
           [&](const AllocRegister& s) { return fmt::format("{} = register_tensor()", define(s.out)); },
           [&](const Compute& s) { return compute(s); },
+          [&](const Slice& s) {
+            return fmt::format("{} = slice({}, dim = {}, begin = {})", define(s.out), reg(s.in), s.dim, s.begin);
+          },
           [&](const Transpose& s) { return fmt::format("{} = transpose({})", define(s.out), reg(s.in)); },
           [&](const ConvertLayout& s) {
             return fmt::format("{} = convert_layout({}{})", define(s.out), reg(s.in),
@@ -202,16 +241,46 @@ std::string Printer::text(const Stmt* stmt) const {
             return out;
           },
           [&](const ArriveBarrier& s) {
-            return fmt::format("mbarrier.arrive({}{})", barrier(s.barrier),
-                               s.count == 1 ? "" : fmt::format(", {}", s.count));
+            const std::string count = s.count == 1 ? "" : fmt::format(", {}", s.count);
+            if (s.cta == nullptr) return fmt::format("mbarrier.arrive({}{})", barrier(s.barrier), count);
+            return fmt::format("mbarrier.arrive_remote({}, cta {}{})", barrier(s.barrier), expr(s.cta), count);
           },
           [&](const ArriveExpectTx& s) {
             return fmt::format("mbarrier.arrive_and_expect_tx({}, {})", barrier(s.barrier), expr(s.bytes));
           },
           [&](const WaitBarrier& s) { return fmt::format("mbarrier.wait({}, {})", barrier(s.barrier), expr(s.phase)); },
           [&](const TmaLoad& s) {
-            return fmt::format("tma.global_to_shared({}, {}, {}, {})", view(s.src), shared(s.dst), list(s.offsets),
-                               barrier(s.barrier));
+            return fmt::format("tma.global_to_shared({}, {}, {}, {}{}{})", view(s.src), shared(s.dst), list(s.offsets),
+                               barrier(s.barrier),
+                               s.multicast != nullptr ? ", multicast " + expr(s.multicast) : std::string(),
+                               hint_text(s.hint));
+          },
+          [&](const TmaStore& s) {
+            return fmt::format("tma.{}({}, {}, {}{})", s.add ? "reduce_add" : "shared_to_global", shared(s.src),
+                               view(s.dst), list(s.offsets), hint_text(s.hint));
+          },
+          [&](const TmaCommit&) { return std::string("tma.commit_group()"); },
+          [&](const TmaWait& s) { return fmt::format("tma.wait_group({}{})", s.pending, s.read ? ", read" : ""); },
+          [&](const TmaPrefetch& s) {
+            return fmt::format("tma.prefetch({}, [{}], {})", view(s.src), fmt::join(s.extents, ", "), list(s.offsets));
+          },
+          [&](const WgmmaFence&) { return std::string("wgmma.fence()"); },
+          [&](const Wgmma& s) {
+            std::string a = "?";
+            if (s.a != nullptr) a = shared(s.a);
+            if (s.a_registers != nullptr) a = reg(s.a_registers);
+            return fmt::format("wgmma.mma({}, {}, {}{}{}{})", a, shared(s.b), reg(s.acc),
+                               s.accumulate->is_constant(1) ? "" : ", accumulate " + expr(s.accumulate),
+                               s.negate_a ? ", negate a" : "", s.negate_b ? ", negate b" : "");
+          },
+          [&](const WgmmaCommit&) { return std::string("wgmma.commit_group()"); },
+          [&](const WgmmaWait& s) { return fmt::format("wgmma.wait_group({})", s.pending); },
+          [&](const SetRegisters& s) { return fmt::format("registers({})", s.count); },
+          [&](const NamedBarrierSync& s) { return fmt::format("named_barrier.sync({})", named(s.barrier)); },
+          [&](const NamedBarrierArrive& s) { return fmt::format("named_barrier.arrive({})", named(s.barrier)); },
+          [&](const ClusterSync&) { return std::string("cluster.sync()"); },
+          [&](const GridDependency& s) {
+            return std::string(s.launch ? "grid_dependency.launch()" : "grid_dependency.wait()");
           },
           [&](const FenceProxyAsync& s) {
             return s.reason.empty() ? std::string("fence.proxy_async()")
@@ -252,7 +321,12 @@ class KernelText {
     line(fmt::format("kernel {}({})", kernel_.name, fmt::join(params, ", ")), kernel_.loc);
     std::vector<std::string> grid;
     for (const Expr* e : kernel_.grid) grid.push_back(printer_.expr(e));
-    line(fmt::format("blocks [{}], warps {}", fmt::join(grid, ", "), kernel_.warps), {});
+    std::string launch = fmt::format("blocks [{}], warps {}", fmt::join(grid, ", "), kernel_.warps);
+    if (kernel_.cluster_size() > 1) launch += fmt::format(", cluster [{}]", fmt::join(kernel_.cluster, ", "));
+    if (kernel_.dependent_launch) launch += ", dependent launch";
+    line(launch, {});
+    for (const NamedBarrier* b : kernel_.named_barriers)
+      line(fmt::format("{} = named_barrier.alloc({})", printer_.named(b), b->threads), b->loc);
     for (const GlobalView* v : kernel_.views) view(*v);
     block(kernel_.body);
     return std::move(out_);

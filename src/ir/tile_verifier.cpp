@@ -1,22 +1,36 @@
 // Rules of a well-formed tile kernel. They hold after tracing and after every pass on the tile IR.
 //
-//  1. There are 1 to 32 warps, and three grid extents (i64) over constants and parameters.
+//  1. There are 1 to 32 warps, 1 to 8 blocks in a cluster, and three grid extents (i64) over constants, parameters and
+//     the number of SMs.
 //  2. Every Value, Var and register tensor is defined by exactly one statement, before its uses, in a block that
 //     encloses them. A shared tile or barrier array is allocated once, before its uses, in an enclosing block.
-//  3. Expressions of statements have only the leaves constant, param (a scalar one), block_idx, grid_dim, value, var;
-//     operand and index only inside Compute, in range.
+//  3. Expressions of statements have only the leaves constant, param (a scalar one), block_idx, grid_dim, cluster_rank,
+//     value, var; operand and index only inside Compute, in range.
 //  4. Types: Let, DeclareVar, AssignVar and For agree with their Value or Var; conditions are bool; offsets are i32 or
-//     i64 (i32 for TMA); barrier indices i32, phases and byte counts u32; the step of a loop is positive.
+//     i64 (i32 for TMA); barrier indices and blocks of a cluster i32, phases, byte counts and multicast masks u32; the
+//     step of a loop is positive.
 //  5. Break and Continue stand inside a loop, in the loop's thread group.
-//  6. A thread group lies inside the group around it.
+//  6. A thread group lies inside the group around it. An elected thread is one; one of each warp is of whole warps, and
+//     executes only control statements, ArriveBarrier and Print.
 //  7. A register tensor is used by the group that made it.
 //  8. Shapes and element types: loads and stores agree with view or shared tile in type and rank (shared tiles in
 //  shape);
 //     Compute's inputs broadcast to its output and its value has the output's type; Transpose exchanges two extents;
 //     Dot has fitting shapes in multiples of 16, 8, 16, one of its three type combinations, a group of whole warps.
 //  9. Barrier counts and constant byte counts are 1 to 2^20 - 1; a constant barrier index is in range.
-// 10. A TMA load is executed by one thread or one whole warp.
+// 10. TMA loads and prefetches are executed by one thread or one whole warp; stores, commits and waits by one thread.
+//     Multicast needs a cluster. Bulk reductions are of float16, bfloat16, float32, int32 and uint32.
 // 11. Layouts, where set, have the tensor's shape; a register layout uses every thread of the group.
+// 12. A shared view has an i32 origin and an extent within the tile for each dimension of its tile, and keeps some of
+// the
+//     dimensions, each once, the others with extent 1.
+// 13. Wgmma has a in shared memory or in registers, fitting 2-D shapes in multiples of 64, 8 (integers: 8, 24 or 16)
+// and
+//     32 bytes, one of its type combinations, a named accumulator, a bool for accumulate and negates floats only. It,
+//     its fence, commit and wait (0 to 7) are executed by one warpgroup: 128 threads from a multiple of 128.
+// 14. SetRegisters is a multiple of 8 in 24..256 for whole warpgroups. Named barriers are for a multiple of 32 threads,
+//     32 to 1024, at most 15, and used by whole warps. ClusterSync is executed by the whole block. GridDependency needs
+//     a dependent launch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,6 +41,7 @@
 
 #include "ir/match.hpp"
 #include "ir/tile_printer.hpp"
+#include "ir/wgmma_shape.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::ir::tile {
@@ -46,6 +61,13 @@ class Verifier {
     for (const Expr* e : kernel_.grid) {
       check(e != nullptr && e->type == DType::i64 && is_host_computable(e), "a grid extent is not host-computable i64");
     }
+    const int blocks = kernel_.cluster_size();
+    check(blocks >= 1 && blocks <= 8 && kernel_.cluster[0] >= 1 && kernel_.cluster[1] >= 1 && kernel_.cluster[2] >= 1,
+          fmt::format("a cluster of {} blocks", blocks));
+    check(kernel_.named_barriers.size() <= 15, "more than 15 named barriers");
+    for (const NamedBarrier* b : kernel_.named_barriers)
+      check(b->threads >= 32 && b->threads <= 1024 && b->threads % 32 == 0,
+            "a named barrier of other than whole warps");
     for (const GlobalView* v : kernel_.views) view(*v);
     groups_.push_back(kernel_.root_group());
     block(kernel_.body);
@@ -108,7 +130,7 @@ class Verifier {
       default: break;
     }
     check(!is_leaf(e->kind) || e->kind == ExprKind::constant || e->kind == ExprKind::block_idx ||
-              e->kind == ExprKind::grid_dim,
+              e->kind == ExprKind::grid_dim || e->kind == ExprKind::cluster_rank,
           fmt::format("the leaf {} in the tile IR", name_of(e->kind)));
     for (const Expr* a : e->args) expr(a, compute);
   }
@@ -143,6 +165,25 @@ class Verifier {
     check(t->group == group(), "a register tensor is used by another group than its own");
   }
   void use(const SharedTensor* t) { check(known(t), "a shared tile is used outside its scope"); }
+  void use(const SharedView* v) {
+    if (v == nullptr || v->tensor == nullptr) return fail("a missing shared view");
+    use(v->tensor);
+    const std::size_t rank = v->tensor->shape.size();
+    if (v->origin.size() != rank || v->extents.size() != rank) return fail("a shared view of another rank");
+    std::vector<bool> kept(rank);
+    for (const std::int64_t d : v->dims) {
+      const bool fresh = d >= 0 && d < static_cast<std::int64_t>(rank) && !kept[static_cast<std::size_t>(d)];
+      if (!fresh) return fail("a shared view that keeps a dimension twice, or one that is not there");
+      kept[static_cast<std::size_t>(d)] = true;
+    }
+    for (std::size_t d = 0; d < rank; ++d) {
+      const std::int64_t extent = v->extents[d], last = v->tensor->shape[d] - extent;
+      check(extent >= 1 && last >= 0 && (kept[d] || extent == 1), "a shared view with an extent out of range");
+      typed(v->origin[d], DType::i32, "an origin");
+      if (v->origin[d] != nullptr)
+        check(v->origin[d]->low <= last && v->origin[d]->high >= 0, "a shared view that begins out of range");
+    }
+  }
   void use(const BarrierRef& b) {
     check(b.array != nullptr && known(b.array), "an mbarrier is used outside its scope");
     typed(b.index, DType::i32, "a barrier index");
@@ -214,20 +255,74 @@ class Verifier {
     check(fits, "shapes that do not fit");
     if (fits) check(a[0] % 16 == 0 && a[1] % 16 == 0 && b[1] % 8 == 0, "extents that are no multiples of 16, 8, 16");
   }
-  void tma(const TmaLoad& s) {
-    use(s.dst);
-    use(s.barrier);
-    check(s.src->type == s.dst->type, "a view and a shared tile of different types");
-    check(s.src->shape.size() == s.dst->shape.size(), "a view and a shared tile of different ranks");
-    offsets(s.offsets, s.src->shape.size(), true);
+  void issuer() {
     check(group().count == 1 || (group().count == 32 && group().begin % 32 == 0),
           "a group other than a thread or a warp");
+  }
+  void one_thread() { check(group().count == 1, "a group other than one thread"); }
+  void copy(const GlobalView& view, const SharedView* part, const std::vector<const Expr*>& list) {
+    use(part);
+    if (part == nullptr || part->tensor == nullptr) return;
+    check(view.type == part->tensor->type, "a view and a shared tile of different types");
+    check(view.shape.size() == part->dims.size(), "a view and a shared tile of different ranks");
+    offsets(list, view.shape.size(), true);
+  }
+  void tma(const TmaLoad& s) {
+    use(s.barrier);
+    copy(*s.src, s.dst, s.offsets);
+    issuer();
+    if (s.multicast == nullptr) return;
+    check(kernel_.cluster_size() > 1, "a multicast without a cluster");
+    typed(s.multicast, DType::u32, "a multicast mask");
+  }
+  void tma(const TmaStore& s) {
+    copy(*s.dst, s.src, s.offsets);
+    one_thread();
+    const DType t = s.dst->type;
+    check(!s.add || t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::i32 || t == DType::u32,
+          "a bulk reduction of a type that the engine does not add");
+  }
+  void prefetch(const TmaPrefetch& s) {
+    issuer();
+    check(s.extents.size() == s.src->shape.size(), "a prefetch of another rank");
+    check(std::all_of(s.extents.begin(), s.extents.end(), [](std::int64_t e) { return e > 0; }), "an empty prefetch");
+    offsets(s.offsets, s.src->shape.size(), true);
+  }
+  void warpgroup() {
+    check(group().count == 128 && group().begin % 128 == 0 && !group().each_warp, "a group other than one warpgroup");
+  }
+  void wgmma(const Wgmma& s) {
+    warpgroup();
+    if ((s.a != nullptr) == (s.a_registers != nullptr)) return fail("not exactly one first operand");
+    if (s.a != nullptr) use(s.a);
+    if (s.a_registers != nullptr) use(s.a_registers);
+    use(s.b);
+    use(s.acc);
+    check(s.acc->named && s.acc != s.a_registers, "an accumulator that is the result of an instruction, or an operand");
+    typed(s.accumulate, DType::boolean, "accumulate");
+    const DType type = s.a != nullptr ? s.a->tensor->type : s.a_registers->type;
+    const bool integers = type == DType::i8 || type == DType::u8;
+    constexpr int any_n = 16;  // that every type has
+    check(wgmma_shape_error(type, s.b->tensor->type, s.acc->type, any_n).empty(),
+          "element types that wgmma does not take");
+    check(!integers || (!s.negate_a && !s.negate_b), "integers are negated");
+    const Shape a = s.a != nullptr ? s.a->shape() : s.a_registers->shape, b = s.b->shape(), c = s.acc->shape;
+    const bool fits = a.size() == 2 && b.size() == 2 && c.size() == 2 && a[1] == b[0] && a[0] == c[0] && b[1] == c[1];
+    if (!fits) return fail("shapes that do not fit");
+    const bool n_fits = integers ? b[1] == 8 || b[1] == 24 || b[1] % 16 == 0 : b[1] % 8 == 0;
+    check(a[0] % 64 == 0 && a[1] * size_of(type) % 32 == 0 && n_fits, "extents that wgmma does not take");
+  }
+  void named_barrier(const NamedBarrier* b) {
+    const auto& all = kernel_.named_barriers;
+    check(std::find(all.begin(), all.end(), b) != all.end(), "a named barrier of another kernel");
+    check(whole_warps(group()) && !group().each_warp && group().count <= b->threads, "a group that does not fit");
   }
   void thread_group(const ThreadGroup& s) {
     const Group &g = s.group, &parent = group();
     const bool inside = g.count > 0 && g.begin >= parent.begin && g.begin + g.count <= parent.begin + parent.count;
     check(inside, "a thread group outside the group around it");
     check(!g.elect || g.count == 1, "an elected group of several threads");
+    check(!g.each_warp || (whole_warps(g) && !g.elect), "one thread of each warp of other than whole warps");
     groups_.push_back(g);
     block(s.body);
     groups_.pop_back();
@@ -260,6 +355,11 @@ class Verifier {
 };
 
 void Verifier::statement(const Stmt* stmt) {
+  if (group().each_warp) {
+    const StmtKind k = stmt->kind;
+    check(k < StmtKind::tile_ThreadGroup || k == StmtKind::tile_ArriveBarrier || k == StmtKind::tile_Print,
+          "an instruction for one thread of each warp");
+  }
   match(stmt, overloaded{
                   [&](const control::Let& s) {
                     typed(s.init, s.value->type, "a let");
@@ -295,6 +395,17 @@ void Verifier::statement(const Stmt* stmt) {
                     check(s.in->shape.size() == 2, "a transposed tile without two dimensions");
                     if (s.in->shape.size() == 2) copy(*s.out, s.in->type, {s.in->shape[1], s.in->shape[0]});
                   },
+                  [&](const Slice& s) {
+                    use(s.in);
+                    make(s.out);
+                    Shape part = s.in->shape;
+                    const auto d = static_cast<std::size_t>(s.dim);
+                    const bool inside = d < part.size() && d < s.out->shape.size() && s.begin >= 0 &&
+                                        s.begin + s.out->shape[d] <= part[d] && s.begin % s.out->shape[d] == 0;
+                    check(inside, "a slice outside its tile");
+                    if (inside) part[d] = s.out->shape[d];
+                    copy(*s.out, s.in->type, part);
+                  },
                   [&](const ConvertLayout& s) {
                     use(s.in);
                     make(s.out);
@@ -313,18 +424,19 @@ void Verifier::statement(const Stmt* stmt) {
                   [&](const LoadShared& s) {
                     use(s.src);
                     make(s.out);
-                    copy(*s.out, s.src->type, s.src->shape);
+                    copy(*s.out, s.src->tensor->type, s.src->shape());
                   },
                   [&](const StoreShared& s) {
                     use(s.dst);
                     use(s.src);
-                    copy(*s.src, s.dst->type, s.dst->shape);
+                    copy(*s.src, s.dst->tensor->type, s.dst->shape());
                   },
                   [&](const Dot& s) { dot(s); },
                   [&](const AllocBarriers& s) { alloc_barriers(s); },
                   [&](const ArriveBarrier& s) {
                     use(s.barrier);
                     check(s.count >= 1 && s.count <= most_counts, "an arrival count out of range");
+                    if (s.cta != nullptr) typed(s.cta, DType::i32, "a block of the cluster");
                   },
                   [&](const ArriveExpectTx& s) { expect(s); },
                   [&](const WaitBarrier& s) {
@@ -332,6 +444,32 @@ void Verifier::statement(const Stmt* stmt) {
                     typed(s.phase, DType::u32, "a phase");
                   },
                   [&](const TmaLoad& s) { tma(s); },
+                  [&](const TmaStore& s) { tma(s); },
+                  [&](const TmaCommit&) { one_thread(); },
+                  [&](const TmaWait& s) {
+                    one_thread();
+                    check(s.pending >= 0, "a negative number of groups");
+                  },
+                  [&](const TmaPrefetch& s) { prefetch(s); },
+                  [&](const WgmmaFence&) { warpgroup(); },
+                  [&](const Wgmma& s) { wgmma(s); },
+                  [&](const WgmmaCommit&) { warpgroup(); },
+                  [&](const WgmmaWait& s) {
+                    warpgroup();
+                    check(s.pending >= 0 && s.pending <= 7, "a number of pending groups out of range");
+                  },
+                  [&](const SetRegisters& s) {
+                    check(group().begin % 128 == 0 && group().count % 128 == 0, "a group other than whole warpgroups");
+                    check(s.count >= 24 && s.count <= 256 && s.count % 8 == 0, "a number of registers out of range");
+                  },
+                  [&](const NamedBarrierSync& s) { named_barrier(s.barrier); },
+                  [&](const NamedBarrierArrive& s) { named_barrier(s.barrier); },
+                  [&](const ClusterSync&) {
+                    check(group() == kernel_.root_group(), "a part of the block at a cluster's barrier");
+                  },
+                  [&](const GridDependency&) {
+                    check(kernel_.dependent_launch, "a grid dependency without a dependent launch");
+                  },
                   [&](const Print& s) {
                     check(s.pieces.size() == s.args.size() + 1, "a format with other places than values");
                     for (const Expr* e : s.args) expr(e);

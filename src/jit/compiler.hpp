@@ -13,6 +13,10 @@ struct CubinFacts {
   int stack_bytes = 0;
   int static_shared_bytes = 0;
   std::vector<std::string> remarks;  // performance advisories of ptxas (C75xx and the like), a line each
+
+  int spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
+  // Spilled registers, serialised wgmmas, an ignored setmaxnreg: what costs more than another candidate can.
+  bool flawed() const { return spill_bytes() > 0 || !remarks.empty(); }
 };
 
 struct Compiled {

@@ -1,6 +1,7 @@
 // The CUDA driver, opened at run time (libcuda.so.1), with our own minimal declarations.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,18 +34,25 @@ DeviceInfo device_info(int ordinal);
 // Throws an unsupported Error unless the device has compute capability 9.0, the only one that sm_90a cubins run on.
 void require_hopper(int ordinal);
 
+// What a launch asks of the driver beside the grid.
+struct LaunchOptions {
+  std::array<int, 3> cluster{1, 1, 1};  // CTAs
+  bool dependent = false;               // programmatic stream serialisation
+};
+
 // A loaded kernel of one device's primary context.
 class Module {
  public:
-  Module(int device, const std::vector<char>& cubin, const std::string& kernel_name,
-         std::uint32_t dynamic_shared_bytes);
+  Module(int device, const std::vector<char>& cubin, const std::string& kernel_name, std::uint32_t dynamic_shared_bytes,
+         const LaunchOptions& options = {});
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   int registers() const;
   int local_bytes() const;
   int max_active_ctas(int threads) const;
-  // `params` as cuLaunchKernel takes them: an array of pointers to argument storage. stream is a CUstream.
+  // `params` as cuLaunchKernel takes them: an array of pointers to argument storage. stream is a CUstream. The grid is
+  // a multiple of the cluster.
   void launch(const unsigned grid[3], unsigned threads, void** params, void* stream) const;
 
  private:

@@ -27,6 +27,8 @@ const char* hint_for(CuResult code) {
       return "a kernel failed while it ran, and the CUDA context is lost; run the same program on the simulated Hopper "
              "(Device::simulated), which names the line";
     case 701: return "the launch needs more registers, threads or shared memory than the card has";
+    case 912:
+      return "the card cannot run so many CTAs of a cluster together: use a smaller cluster or less shared memory";
     case 702: return "the kernel did not end: look for a wait on an mbarrier that nobody completes";
     default: return "";
   }
@@ -86,6 +88,7 @@ const char* DriverApi::bind_all() {
   bind(function_set, "cuFuncSetAttribute");
   bind(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   bind(launch, "cuLaunchKernel");
+  bind(launch_with_attributes, "cuLaunchKernelEx");
   bind(mem_alloc, "cuMemAlloc_v2");
   bind(mem_free, "cuMemFree_v2");
   bind(copy_in, "cuMemcpyHtoD_v2");

@@ -14,6 +14,25 @@ using CuDevice = int;
 using CuHandle = void*;                // CUcontext, CUmodule, CUfunction, CUstream, CUevent
 using CuPointer = unsigned long long;  // CUdeviceptr
 
+// CUlaunchAttribute and CUlaunchConfig.
+struct CuLaunchAttribute {
+  int id = 0;
+  union {
+    alignas(8) char bytes[64] = {};
+    unsigned cluster[3];
+    int flag;
+  } value;
+};
+static_assert(sizeof(CuLaunchAttribute) == 72);
+struct CuLaunchConfig {
+  unsigned grid[3] = {}, block[3] = {};
+  unsigned shared_bytes = 0;
+  CuHandle stream = nullptr;
+  const CuLaunchAttribute* attributes = nullptr;
+  unsigned count = 0;
+};
+static_assert(sizeof(CuLaunchConfig) == 56);
+
 struct DriverApi {
   DynamicLibrary library{{"TESSERA_LIBCUDA", {"libcuda.so.1", "libcuda.so"}, false}};
   std::string unavailable;  // why it cannot be used; empty if it can
@@ -40,6 +59,7 @@ struct DriverApi {
   CuResult (*occupancy)(int*, CuHandle, int, std::size_t) = nullptr;
   CuResult (*launch)(CuHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuHandle, void**,
                      void**) = nullptr;
+  CuResult (*launch_with_attributes)(const CuLaunchConfig*, CuHandle, void**, void**) = nullptr;
   CuResult (*mem_alloc)(CuPointer*, std::size_t) = nullptr;
   CuResult (*mem_free)(CuPointer) = nullptr;
   CuResult (*copy_in)(CuPointer, const void*, std::size_t) = nullptr;

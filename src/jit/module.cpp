@@ -1,6 +1,8 @@
 // Loaded kernels and their launch.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "jit/driver.hpp"
 #include "jit/driver_api.hpp"
 #include "tessera/core/error.hpp"
@@ -10,7 +12,10 @@ namespace {
 
 // CUfunction_attribute.
 constexpr int function_local_bytes = 3, function_registers = 4, function_max_dynamic_shared = 8,
-              function_shared_carveout = 9;
+              function_shared_carveout = 9, function_large_clusters = 14;
+// CUlaunchAttributeID.
+constexpr int attribute_cluster = 4, attribute_serialisation = 6;
+constexpr int portable_cluster = 8;  // CTAs
 // A kernel that stages tiles in shared memory wants it rather than L1, so that several CTAs fit on a multiprocessor.
 constexpr std::uint32_t carveout_from_bytes = 8192;
 constexpr int carveout_all = 100;
@@ -18,12 +23,18 @@ constexpr int carveout_all = 100;
 }  // namespace
 
 struct Module::Impl {
-  int device;
+  int device = 0;
   std::string name;
-  std::uint32_t shared_bytes;
+  std::uint32_t shared_bytes = 0;
   CuHandle module = nullptr;
   CuHandle function = nullptr;
+  std::array<CuLaunchAttribute, 2> attributes{};
+  unsigned attribute_count = 0;
 
+  CuLaunchAttribute& add_attribute(int id) {
+    attributes[attribute_count].id = id;
+    return attributes[attribute_count++];
+  }
   int attribute(int which) const {
     const ContextScope scope(device);
     int value = 0;
@@ -41,8 +52,17 @@ struct Module::Impl {
 };
 
 Module::Module(int device, const std::vector<char>& cubin, const std::string& kernel_name,
-               std::uint32_t dynamic_shared_bytes)
-    : impl_(std::make_unique<Impl>(Impl{device, kernel_name, dynamic_shared_bytes})) {
+               std::uint32_t dynamic_shared_bytes, const LaunchOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->device = device;
+  impl_->name = kernel_name;
+  impl_->shared_bytes = dynamic_shared_bytes;
+  const auto [x, y, z] = options.cluster;
+  if (x * y * z > 1) {
+    CuLaunchAttribute& cluster = impl_->add_attribute(attribute_cluster);
+    for (std::size_t i = 0; i < 3; ++i) cluster.value.cluster[i] = static_cast<unsigned>(options.cluster[i]);
+  }
+  if (options.dependent) impl_->add_attribute(attribute_serialisation).value.flag = 1;
   require_hopper(device);
   const ContextScope scope(device);
   check_cuda(driver_api().module_load(&impl_->module, cubin.data()), "cuModuleLoadData", kernel_name);
@@ -51,6 +71,7 @@ Module::Module(int device, const std::vector<char>& cubin, const std::string& ke
                "cuModuleGetFunction", kernel_name);
     if (dynamic_shared_bytes > 0) impl_->set(function_max_dynamic_shared, static_cast<int>(dynamic_shared_bytes));
     if (dynamic_shared_bytes >= carveout_from_bytes) impl_->set(function_shared_carveout, carveout_all);
+    if (x * y * z > portable_cluster) impl_->set(function_large_clusters, 1);
   } catch (...) {
     impl_->unload();
     throw;
@@ -78,6 +99,20 @@ int Module::max_active_ctas(int threads) const {
 
 void Module::launch(const unsigned grid[3], unsigned threads, void** params, void* stream) const {
   const ContextScope scope(impl_->device);
+  if (impl_->attribute_count > 0) {
+    CuLaunchConfig config;
+    for (std::size_t i = 0; i < 3; ++i) {
+      config.grid[i] = grid[i];
+      config.block[i] = i == 0 ? threads : 1;
+    }
+    config.shared_bytes = impl_->shared_bytes;
+    config.stream = stream;
+    config.attributes = impl_->attributes.data();
+    config.count = impl_->attribute_count;
+    check_cuda(driver_api().launch_with_attributes(&config, impl_->function, params, nullptr), "cuLaunchKernelEx",
+               impl_->name);
+    return;
+  }
   const CuResult code = driver_api().launch(impl_->function, grid[0], grid[1], grid[2], threads, 1, 1,
                                             impl_->shared_bytes, stream, params, nullptr);
   if (code != 0) throw_cuda(code, "cuLaunchKernel", impl_->name);

@@ -11,7 +11,7 @@ namespace tessera::jit {
 namespace {
 
 constexpr std::size_t most_dims = 5;
-constexpr int interleave_none = 0, promotion_256b = 3, fill_zero = 0;
+constexpr int interleave_none = 0, promotion_128b = 2, fill_zero = 0;
 
 // CUtensorMapDataType. Types that the engine does not know are moved as unsigned words of their size: a copy needs no
 // more.
@@ -19,7 +19,9 @@ int data_type(DType type) {
   switch (type) {
     case DType::i8:
     case DType::u8:
-    case DType::boolean: return 0;
+    case DType::boolean:
+    case DType::f8e4m3:
+    case DType::f8e5m2: return 0;
     case DType::i16:
     case DType::u16: return 1;
     case DType::u32: return 2;
@@ -56,7 +58,7 @@ EncodedTensorMap encode_tensor_map(int device, const ir::thread::TensorMap& map,
   EncodedTensorMap out;
   const CuResult code = driver_api().encode_tiled(
       out.words, data_type(map.type), static_cast<std::uint32_t>(rank), base, extents.data(), strides.data(),
-      box.data(), steps.data(), interleave_none, static_cast<int>(map.swizzle), promotion_256b, fill_zero);
+      box.data(), steps.data(), interleave_none, static_cast<int>(map.swizzle), promotion_128b, fill_zero);
   if (code != 0) {
     throw Error(
         ErrorKind::internal, map.loc,

@@ -89,8 +89,9 @@ void annotate_layout(const RegisterTensor& tensor, const RegisterLayout& descrip
 
 void annotate_layout(const SharedTensor& tensor, const SharedLayout& description, SourceLoc loc) {
   Tracer& t = Tracer::current("annotate_layout()", loc);
-  tile::SharedTensor* node = t.use(tensor.ref(), loc);
-  if (node == nullptr) return;
+  const tile::SharedView* view = t.use(tensor.ref(), loc);
+  if (view == nullptr || !lang::check_whole(t, "annotate_layout()", *view, loc)) return;
+  tile::SharedTensor* node = view->tensor;
   const std::string name = lang::quoted(node->name, "the shared tile");
   std::optional<layout::SharedLayout> layout = build(description, *node);
   if (!layout) {

@@ -118,6 +118,21 @@ class Comparer {
     return a->type == b->type && a->param == b->param && same(a->base_offset, b->base_offset) &&
            same(a->shape, b->shape) && same(a->strides, b->strides);
   }
+  bool same(const tile::SharedView* a, const tile::SharedView* b) {
+    if (a == nullptr || b == nullptr) return a == b;
+    return same(a->tensor, b->tensor) && same(a->origin, b->origin) && a->extents == b->extents && a->dims == b->dims;
+  }
+  // Named barriers have no statement either.
+  bool named(const tile::NamedBarrier* a, const tile::NamedBarrier* b) {
+    if (same(a, b)) return true;
+    if (twins_.count(a) != 0) return false;
+    twins_[a] = b;
+    return a->threads == b->threads;
+  }
+  template <class T>
+  bool same_or_none(const T* a, const T* b) {
+    return a == nullptr || b == nullptr ? a == b : same(a, b);
+  }
   // The output of a Compute: an assignment to a known tile, or a new one.
   bool output(const tile::RegisterTensor* a, const tile::RegisterTensor* b) {
     return a->named ? same(a, b) : !b->named && define_tensor(a, b);
@@ -149,6 +164,9 @@ class Comparer {
   bool equal(const tile::Transpose& a, const tile::Transpose& b) {
     return same(a.in, b.in) && define_tensor(a.out, b.out);
   }
+  bool equal(const tile::Slice& a, const tile::Slice& b) {
+    return same(a.in, b.in) && a.dim == b.dim && a.begin == b.begin && define_tensor(a.out, b.out);
+  }
   bool equal(const tile::LoadGlobal& a, const tile::LoadGlobal& b) {
     return view(a.view, b.view) && same(a.offsets, b.offsets) && define_tensor(a.out, b.out);
   }
@@ -166,7 +184,7 @@ class Comparer {
   bool equal(const tile::Dot& a, const tile::Dot& b) { return same(a.a, b.a) && same(a.b, b.b) && same(a.acc, b.acc); }
   bool equal(const tile::AllocBarriers& a, const tile::AllocBarriers& b) { return define(a.out, b.out); }
   bool equal(const tile::ArriveBarrier& a, const tile::ArriveBarrier& b) {
-    return same(a.barrier, b.barrier) && a.count == b.count;
+    return same(a.barrier, b.barrier) && a.count == b.count && same_or_none(a.cta, b.cta);
   }
   bool equal(const tile::ArriveExpectTx& a, const tile::ArriveExpectTx& b) {
     return same(a.barrier, b.barrier) && same(a.bytes, b.bytes);
@@ -175,14 +193,33 @@ class Comparer {
     return same(a.barrier, b.barrier) && same(a.phase, b.phase);
   }
   bool equal(const tile::TmaLoad& a, const tile::TmaLoad& b) {
-    return view(a.src, b.src) && same(a.dst, b.dst) && same(a.offsets, b.offsets) && same(a.barrier, b.barrier);
+    return view(a.src, b.src) && same(a.dst, b.dst) && same(a.offsets, b.offsets) && same(a.barrier, b.barrier) &&
+           same_or_none(a.multicast, b.multicast) && a.hint == b.hint;
   }
+  bool equal(const tile::TmaStore& a, const tile::TmaStore& b) {
+    return same(a.src, b.src) && view(a.dst, b.dst) && same(a.offsets, b.offsets) && a.add == b.add && a.hint == b.hint;
+  }
+  bool equal(const tile::TmaWait& a, const tile::TmaWait& b) { return a.pending == b.pending && a.read == b.read; }
+  bool equal(const tile::TmaPrefetch& a, const tile::TmaPrefetch& b) {
+    return view(a.src, b.src) && a.extents == b.extents && same(a.offsets, b.offsets);
+  }
+  bool equal(const tile::Wgmma& a, const tile::Wgmma& b) {
+    return same(a.a, b.a) && same_or_none(a.a_registers, b.a_registers) && same(a.b, b.b) && same(a.acc, b.acc) &&
+           same(a.accumulate, b.accumulate) && a.negate_a == b.negate_a && a.negate_b == b.negate_b;
+  }
+  bool equal(const tile::WgmmaWait& a, const tile::WgmmaWait& b) { return a.pending == b.pending; }
+  bool equal(const tile::SetRegisters& a, const tile::SetRegisters& b) { return a.count == b.count; }
+  bool equal(const tile::NamedBarrierSync& a, const tile::NamedBarrierSync& b) { return named(a.barrier, b.barrier); }
+  bool equal(const tile::NamedBarrierArrive& a, const tile::NamedBarrierArrive& b) {
+    return named(a.barrier, b.barrier);
+  }
+  bool equal(const tile::GridDependency& a, const tile::GridDependency& b) { return a.launch == b.launch; }
   bool equal(const tile::Print& a, const tile::Print& b) { return a.pieces == b.pieces && same(a.args, b.args); }
   bool equal(const tile::PrintTensor& a, const tile::PrintTensor& b) {
     return a.message == b.message && (a.tensor == nullptr) == (b.tensor == nullptr) &&
            (a.tensor != nullptr ? same(a.tensor, b.tensor) : same(a.shared, b.shared));
   }
-  // Sync, Break, Continue, Loop, fences: the kind is all there is.
+  // Sync, Break, Continue, Loop, fences, commits: the kind is all there is.
   bool equal(const ir::Stmt&, const ir::Stmt&) { return true; }
 
   int skip_depth_;

@@ -7,6 +7,19 @@
 
 #include "lang/tracer.hpp"
 
+namespace tessera::lang {
+
+bool check_cast(Tracer& t, DType from, DType to, SourceLoc loc) {
+  if (from == to || (!is_float8(from) && !is_float8(to))) return true;
+  const DType other = is_float8(from) ? to : from;
+  if (is_float(other) && !is_float8(other)) return true;
+  t.error(loc, fmt::format("cast of {} to {}", name_of(from), name_of(to)),
+          "float8_e4m3 and float8_e5m2 convert from and to float32, float16 and bfloat16: go by way of cast<float>(x)");
+  return false;
+}
+
+}  // namespace tessera::lang
+
 namespace tessera::detail {
 
 using lang::Tracer;
@@ -53,6 +66,7 @@ const char* text_of(Op op) {
 }
 
 bool allowed(Op op, DType type) {
+  if (is_float8(type)) return false;
   switch (op) {
     case Op::mod:
     case Op::shl:
@@ -208,7 +222,10 @@ const ir::Expr* combine(Tracer& t, Inputs& in, Op op, const TileOperand& a, cons
   if (!type) return nullptr;
   if (!allowed(op, *type)) {
     t.error(loc, fmt::format("the operator {} on tiles of {}", text_of(op), name_of(*type)),
-            is_float(*type) ? "this operator needs integers" : "this operator needs numbers; use cast or select");
+            is_float8(*type)
+                ? "float8_e4m3 and float8_e5m2 are storage types without arithmetic: cast<float>(tile) first"
+            : is_float(*type) ? "this operator needs integers"
+                              : "this operator needs numbers; use cast or select");
     return nullptr;
   }
   const ir::Expr* x = in.expression(a, *type);
@@ -299,6 +316,7 @@ TileRef tile_cast(DType type, const TileRef& a, SourceLoc loc) {
   Tracer& t = Tracer::current("cast()", loc);
   tile::RegisterTensor* node = t.use(a, loc);
   if (node == nullptr) return {};
+  if (!lang::check_cast(t, node->type, type, loc)) return {};
   if (node->type == type && !node->named) return a;  // nothing can change it later, so it is its own copy
   Inputs in(t, loc);
   in.tensors = {node};
@@ -324,6 +342,35 @@ TileRef tile_transpose(const TileRef& a, SourceLoc loc) {
   }
   auto* out = t.kernel->new_register(node->type, {node->shape[1], node->shape[0]}, {}, loc, node->group);
   t.emit<tile::Transpose>(loc, out, node);
+  return {out, t.origin(loc)};
+}
+
+TileRef tile_part(const TileRef& a, std::int64_t dim, std::int64_t parts, const HostInt& index, SourceLoc loc) {
+  Tracer& t = Tracer::current("split()", loc);
+  tile::RegisterTensor* in = t.use(a, loc);
+  if (in == nullptr) return {};
+  const std::vector<Note> notes{{in->loc, "the tile"}};
+  const auto rank = static_cast<std::int64_t>(in->shape.size());
+  if (dim < 0 || dim >= rank) {
+    t.error(loc, fmt::format("split() of dimension {} of a tile of shape {}", dim, lang::shape_text(in->shape)),
+            fmt::format("the dimensions are 0 to {}", rank - 1), notes);
+    return {};
+  }
+  tile::Shape shape = in->shape;
+  std::int64_t& extent = shape[static_cast<std::size_t>(dim)];
+  if (parts < 1 || extent % parts != 0) {
+    t.error(loc, fmt::format("split() of {} elements into {} equal parts", extent, parts),
+            "the number of parts divides the extent", notes);
+    return {};
+  }
+  if (index.value < 0 || index.value >= parts) {
+    t.error(loc, fmt::format("part {} of {}", index.value, parts), fmt::format("the parts are 0 to {}", parts - 1),
+            notes);
+    return {};
+  }
+  extent /= parts;
+  auto* out = t.kernel->new_register(in->type, shape, {}, loc, in->group);
+  t.emit<tile::Slice>(loc, out, in, static_cast<int>(dim), index.value * extent);
   return {out, t.origin(loc)};
 }
 

@@ -1,4 +1,4 @@
-// Tensor-core products, synchronisation, mbarriers, TMA, printing of tiles.
+// Tensor-core products, synchronisation, mbarriers, printing of tiles.
 #include "tessera/lang/instruction.hpp"
 
 #include <fmt/format.h>
@@ -50,32 +50,14 @@ void check_dot_shapes(Tracer& t, const tile::RegisterTensor& a, const tile::Regi
           "m and k must be multiples of 16 and n of 8, the tensor cores' mma.sync m16n8k16");
 }
 
-// The barrier of a handle with its index checked; a null array with the mistake recorded.
-tile::BarrierRef use_barrier(Tracer& t, const Barrier& barrier, SourceLoc loc) {
-  tile::BarrierArray* array = t.use(barrier.array(), loc);
-  const ir::Expr* index = t.use(barrier.index(), loc);
-  if (array == nullptr || index == nullptr) return {};
-  const auto size = static_cast<std::int64_t>(array->counts.size());
-  if (index->is_constant() && (index->integer < 0 || index->integer >= size)) {
-    t.error(loc,
-            fmt::format("mbarrier {} of {}, which has {}", index->integer, lang::quoted(array->name, "an array"), size),
-            fmt::format("the index goes from 0 to {}", size - 1), {{array->loc, "allocated here"}});
-    return {};
-  }
-  return {array, t.expr().cast(DType::i32, index)};
-}
-
-detail::BarrierRef alloc_barriers(const std::vector<std::int64_t>& counts, SourceLoc loc) {
+detail::BarrierRef alloc_barriers(const std::vector<std::int64_t>& counts, std::string name, SourceLoc loc) {
   Tracer& t = Tracer::current("mbarrier.alloc()", loc);
   t.first_use(loc);
-  for (const std::uint32_t index : t.stack) {
-    const lang::Scope& s = t.scopes[index];
-    if (s.kind == lang::ScopeKind::root || s.kind == lang::ScopeKind::group) continue;
-    t.error(loc, fmt::format("mbarrier.alloc() inside a {}", lang::name_of(s.kind)),
-            "allocate mbarriers outside loops and branches: they are initialised once, when the kernel starts",
-            {{s.loc, "opened here"}});
+  if (!t.outside_control("mbarrier.alloc()",
+                         "allocate mbarriers outside loops and branches: they are initialised once, when the kernel "
+                         "starts",
+                         loc))
     return {};
-  }
   if (counts.empty()) {
     t.error(loc, "mbarrier.alloc() of no barriers", "give one count a barrier");
     return {};
@@ -86,12 +68,12 @@ detail::BarrierRef alloc_barriers(const std::vector<std::int64_t>& counts, Sourc
             fmt::format("a barrier expects 1 to {} arrivals", most_counts));
     return {};
   }
-  auto* array = t.kernel->new_barriers(counts, t.fresh_name(loc, "alloc"), loc);
+  auto* array = t.kernel->new_barriers(counts, name.empty() ? t.fresh_name(loc, "alloc") : std::move(name), loc);
   t.emit<tile::AllocBarriers>(loc, array);
   return {array, t.origin(loc)};
 }
 
-void print(const char* message, tile::RegisterTensor* tensor, tile::SharedTensor* shared, SourceLoc loc) {
+void print(const char* message, tile::RegisterTensor* tensor, tile::SharedView* shared, SourceLoc loc) {
   Tracer& t = Tracer::current("print_tensor()", loc);
   if (tensor != nullptr || shared != nullptr) t.emit<tile::PrintTensor>(loc, message, tensor, shared);
 }
@@ -138,7 +120,8 @@ void print_tensor(const char* message, const RegisterTensor& tensor, SourceLoc l
 void print_tensor(const char* message, const SharedTensor& tensor, SourceLoc loc) {
   Tracer& t = Tracer::current("print_tensor()", loc);
   t.group(loc);
-  print(message, nullptr, t.use(tensor.ref(), loc), loc);
+  tile::SharedView* view = t.use(tensor.ref(), loc);
+  if (view != nullptr && lang::check_dimensions(t, "print_tensor()", *view, loc)) print(message, nullptr, view, loc);
 }
 
 namespace detail {
@@ -150,16 +133,19 @@ void Fence::proxy_async(SourceLoc loc) const {
 }
 
 Barrier Mbarrier::alloc(const HostInt& count, SourceLoc loc) const {
-  const BarrierRef array = alloc_barriers({count.value}, loc);
+  const BarrierRef array = alloc_barriers({count.value}, {}, loc);
   return {array, make_integer(DType::i32, 0, loc)};
 }
 BarrierArray Mbarrier::alloc(std::initializer_list<HostInt> counts, SourceLoc loc) const {
   std::vector<std::int64_t> values;
   for (const HostInt& c : counts) values.push_back(c.value);
-  return BarrierArray(alloc_barriers(values, loc));
+  return BarrierArray(alloc_barriers(values, {}, loc));
 }
 BarrierArray Mbarrier::alloc(const std::vector<int>& counts, SourceLoc loc) const {
-  return BarrierArray(alloc_barriers({counts.begin(), counts.end()}, loc));
+  return BarrierArray(alloc_barriers({counts.begin(), counts.end()}, {}, loc));
+}
+BarrierRef make_barriers(const std::vector<std::int64_t>& counts, const char* name, SourceLoc loc) {
+  return alloc_barriers(counts, name, loc);
 }
 
 void Mbarrier::arrive(const Barrier& barrier, const HostInt& count, SourceLoc loc) const {
@@ -169,14 +155,34 @@ void Mbarrier::arrive(const Barrier& barrier, const HostInt& count, SourceLoc lo
     t.error(loc, fmt::format("mbarrier.arrive() with the count {}", count.value),
             fmt::format("a thread arrives 1 to {} times", most_counts));
   }
-  const tile::BarrierRef b = use_barrier(t, barrier, loc);
+  const tile::BarrierRef b = t.use(barrier, loc);
   if (b.array != nullptr) t.emit<tile::ArriveBarrier>(loc, b, count.value);
+}
+
+void Mbarrier::arrive_remote(const Barrier& barrier, const IndexArg& cta, const HostInt& count, SourceLoc loc) const {
+  Tracer& t = Tracer::current("mbarrier.arrive_remote()", loc);
+  t.group(loc);
+  if (count.value < 1 || count.value > most_counts) {
+    t.error(loc, fmt::format("mbarrier.arrive_remote() with the count {}", count.value),
+            fmt::format("a thread arrives 1 to {} times", most_counts));
+  }
+  const tile::BarrierRef b = t.use(barrier, loc);
+  const ir::Expr* e = t.use(cta.ref, loc);
+  if (b.array == nullptr || e == nullptr) return;
+  const int size = t.use_cluster(loc);
+  if (e->high < 0 || e->low >= size) {
+    t.error(loc, fmt::format("mbarrier.arrive_remote() in block {} of a cluster of {}", ir::to_string(e), size),
+            fmt::format("the blocks of a cluster are counted from 0 to {}; attrs.cluster sets how many there are",
+                        size - 1));
+    return;
+  }
+  t.emit<tile::ArriveBarrier>(loc, b, count.value, size == 1 ? nullptr : t.expr().cast(DType::i32, e));
 }
 
 void Mbarrier::arrive_and_expect_tx(const Barrier& barrier, const IndexArg& bytes, SourceLoc loc) const {
   Tracer& t = Tracer::current("mbarrier.arrive_and_expect_tx()", loc);
   t.group(loc);
-  const tile::BarrierRef b = use_barrier(t, barrier, loc);
+  const tile::BarrierRef b = t.use(barrier, loc);
   const ir::Expr* e = t.use(bytes.ref, loc);
   if (b.array == nullptr || e == nullptr) return;
   if (e->low > most_counts || e->high < 1) {
@@ -190,7 +196,7 @@ void Mbarrier::arrive_and_expect_tx(const Barrier& barrier, const IndexArg& byte
 void Mbarrier::wait_on(const Barrier& barrier, const ScalarRef& phase, SourceLoc loc) const {
   Tracer& t = Tracer::current("mbarrier.wait()", loc);
   t.group(loc);
-  const tile::BarrierRef b = use_barrier(t, barrier, loc);
+  const tile::BarrierRef b = t.use(barrier, loc);
   const ir::Expr* e = t.use(phase, loc);
   if (b.array == nullptr || e == nullptr) return;
   if (e->low > 1 || e->high < 0) {
@@ -198,47 +204,6 @@ void Mbarrier::wait_on(const Barrier& barrier, const ScalarRef& phase, SourceLoc
             "a phase is the parity 0 or 1: 0 for the first, and the other one after each wait (phase ^= 1u)");
   }
   t.emit<tile::WaitBarrier>(loc, b, t.expr().cast(DType::u32, e));
-}
-
-void Tma::global_to_shared(const GlobalToShared& copy, SourceLoc loc) const {
-  constexpr const char* call = "tma.global_to_shared()";
-  Tracer& t = Tracer::current(call, loc);
-  const tile::Group group = t.group(loc);
-  if (group.count != 1 && !(group.count == 32 && group.begin % 32 == 0)) {
-    t.error(loc, fmt::format("{} is executed by {}", call, lang::group_text(group)),
-            "one thread or exactly one warp issues a copy: put it under `if (auto _ = single_thread())`");
-  }
-  tile::GlobalView* src = t.use(copy.src.ref(), loc);
-  tile::SharedTensor* dst = t.use(copy.dst.ref(), loc);
-  const tile::BarrierRef b = use_barrier(t, copy.mbarrier, loc);
-  if (src == nullptr || dst == nullptr || b.array == nullptr) return;
-  const std::vector<Note> notes{{src->loc, "the view"}, {dst->loc, "the shared tile"}};
-  if (src->type != dst->type) {
-    t.error(loc,
-            fmt::format("{} from a view of {} to a shared tile of {}", call, name_of(src->type), name_of(dst->type)),
-            "the engine copies bytes: source and destination have one type", notes);
-  }
-  if (src->shape.size() != dst->shape.size() || copy.offsets.items.size() != src->shape.size()) {
-    t.error(
-        loc,
-        fmt::format("{} of a view with {} dimensions to a tile of shape {} with {} offsets", call, src->shape.size(),
-                    lang::shape_text(dst->shape), copy.offsets.items.size()),
-        "view, tile and offsets have the same number of dimensions (give the tile an extent of 1 where it has none)",
-        notes);
-    return;
-  }
-  std::vector<const ir::Expr*> offsets;
-  for (const ScalarRef& o : copy.offsets.items) {
-    const ir::Expr* e = t.use(o, loc);
-    if (e == nullptr) return;
-    if (e->type != DType::i32) {
-      t.error(loc, fmt::format("{} with the 64-bit offset {}", call, ir::to_string(e)),
-              "the engine's coordinates are 32-bit: pass an Int32, or cast<Int32>(offset) if it fits");
-      return;
-    }
-    offsets.push_back(e);
-  }
-  t.emit<tile::TmaLoad>(loc, src, dst, std::move(offsets), b);
 }
 
 }  // namespace detail

@@ -94,7 +94,7 @@ ScalarRef make_select(const ScalarRef& condition, const ScalarRef& a, const Scal
 ScalarRef make_cast(DType type, const ScalarRef& a, SourceLoc loc) {
   Tracer& t = Tracer::current("cast()", loc);
   const ir::Expr* e = t.use(a, loc);
-  return e == nullptr ? ScalarRef{} : t.scalar(t.expr().cast(type, e), loc);
+  return e == nullptr || !lang::check_cast(t, e->type, type, loc) ? ScalarRef{} : t.scalar(t.expr().cast(type, e), loc);
 }
 
 ScalarRef make_cdiv(const ScalarRef& a, const ScalarRef& b, SourceLoc loc) {
@@ -120,8 +120,39 @@ ScalarRef make_block_idx(int axis, SourceLoc loc) {
 }
 ScalarRef make_grid_dim(int axis, SourceLoc loc) {
   Tracer& t = Tracer::current("gridDim", loc);
-  const std::int64_t high = axis == 0 ? 0x7fffffffLL : 65535;
+  std::int64_t high = axis == 0 ? 0x7fffffffLL : 65535;
+  const ir::Expr* blocks = t.kernel->grid[static_cast<std::size_t>(axis)];
+  if (blocks != nullptr && blocks->high > 0) high = std::min(high, blocks->high);
   return {t.expr().bounded_leaf(ir::ExprKind::grid_dim, DType::i32, axis, 1, high), t.origin(loc)};
+}
+
+ScalarRef bind_value(const ScalarRef& value, const char* name, SourceLoc loc) {
+  Tracer& t = Tracer::current("a helper", loc);
+  const ir::Expr* e = t.use(value, loc);
+  if (e == nullptr || ir::is_leaf(e->kind)) return value;
+  return t.let(e, name, loc);
+}
+
+ScalarRef bind_bounded(const ScalarRef& value, const char* name, std::int64_t low, std::int64_t high, SourceLoc loc) {
+  Tracer& t = Tracer::current("a helper", loc);
+  const ir::Expr* e = t.use(value, loc);
+  if (e == nullptr || (e->low >= low && e->high <= high)) return value;
+  return t.let(e, name, loc, std::max(low, e->low), std::min(high, e->high));
+}
+
+ScalarRef in_place(const VarRef& ref, SourceLoc loc) {
+  Tracer& t = Tracer::current("a helper", loc);
+  const ir::Var* var = t.use(ref, loc);
+  return var == nullptr ? ScalarRef{} : ScalarRef{t.expr().var(var), t.origin(loc)};
+}
+
+void report(SourceLoc loc, const std::string& message, const std::string& help) {
+  Tracer::current("a helper", loc).error(loc, message, help);
+}
+
+Bounds bounds_of(const ScalarRef& value) {
+  if (value.expr == nullptr) return {INT64_MIN, INT64_MAX};
+  return {value.expr->low, value.expr->high};
 }
 
 ScalarRef make_param(int index, DType type) {
@@ -133,17 +164,34 @@ Origin param_origin() {
   return t.origin(t.kernel->loc);
 }
 
-VarRef declare_var(DType type, const ScalarRef& init, SourceLoc loc) {
-  Tracer& t = Tracer::current("Var", loc);
+namespace {
+
+VarRef declare(Tracer& t, DType type, const ScalarRef& init, const char* name, SourceLoc loc) {
   const ir::Expr* e = t.use(init, loc);
   if (e == nullptr) return {};
   if (t.scope().kind == lang::ScopeKind::index_function) {
     t.error(loc, "a Var is declared inside a function of the index", "compute the element from immutable values");
     return {};
   }
-  const ir::Var* var = t.kernel->context->new_var(type, t.fresh_name(loc, "Var"), loc);
+  const ir::Var* var = t.kernel->context->new_var(type, name != nullptr ? name : t.fresh_name(loc, "Var"), loc);
   t.emit<ir::control::DeclareVar>(loc, var, e);
   return {var, t.origin(loc)};
+}
+
+}  // namespace
+
+VarRef declare_var(DType type, const ScalarRef& init, SourceLoc loc) {
+  return declare(Tracer::current("Var", loc), type, init, nullptr, loc);
+}
+
+VarRef declare_bounded_var(DType type, const ScalarRef& init, const char* name, std::int64_t low, std::int64_t high,
+                           SourceLoc loc) {
+  Tracer& t = Tracer::current("Var", loc);
+  const VarRef ref = declare(t, type, init, name, loc);
+  if (ref.var == nullptr) return ref;
+  t.expr().set_facts(ref.var, low, high);
+  t.bounded_vars[ref.var] = {low, high};
+  return ref;
 }
 
 ScalarRef read_var(const VarRef& ref, SourceLoc loc) {
@@ -159,6 +207,14 @@ void assign_var(const VarRef& ref, const ScalarRef& value, SourceLoc loc) {
   if (var == nullptr || e == nullptr) return;
   if (t.scope().kind == lang::ScopeKind::index_function) {
     t.error(loc, "a Var is assigned inside a function of the index", "compute the element from immutable values");
+    return;
+  }
+  if (const auto it = t.bounded_vars.find(var);
+      it != t.bounded_vars.end() && (e->low < it->second.first || e->high > it->second.second)) {
+    t.error(loc,
+            fmt::format("{} is assigned to {}, whose values are bound to lie in {}..{}", ir::to_string(e),
+                        lang::quoted(var->name, "a variable"), it->second.first, it->second.second),
+            "assign a value whose bounds are known: reduce it with %, min or select");
     return;
   }
   t.emit<ir::control::AssignVar>(loc, var, e);

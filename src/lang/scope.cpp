@@ -17,6 +17,8 @@ using lang::Tracer;
 
 namespace detail {
 
+int group_threads(SourceLoc loc) { return Tracer::current("a helper", loc).group(loc).threads(); }
+
 Scope::~Scope() {
   // An exception that passes is reported by the trace itself; here the scope only closes.
   tracer_->close();
@@ -234,6 +236,18 @@ detail::Scope single_thread(const detail::HostInt& thread, SourceLoc loc) {
   if (parent.count == 1) return detail::open_group(t, parent, loc);
   const bool elect = parent.begin % 32 == 0 && parent.count >= 32;
   return detail::open_group(t, {parent.begin, 1, elect}, loc);
+}
+
+detail::Scope single_thread_of_each_warp(SourceLoc loc) {
+  Tracer& t = Tracer::current("single_thread_of_each_warp()", loc);
+  lang::tile::Group group = t.group(loc);
+  if (group.begin % 32 != 0 || group.count % 32 != 0) {
+    t.error(loc, fmt::format("single_thread_of_each_warp() is executed by {}", lang::group_text(group)),
+            "the hardware elects one thread of a whole warp: use it in a group of whole warps");
+    return detail::open_group(t, group, loc);
+  }
+  group.each_warp = true;
+  return detail::open_group(t, group, loc);
 }
 
 namespace {

@@ -70,6 +70,74 @@ void set_warps(const HostInt& warps) {
   t.scopes[0].group = t.kernel->root_group();
 }
 
+void set_persistent_grid(SourceLoc loc) {
+  Tracer& t = Tracer::current("attrs.blocks", loc);
+  const auto& cluster = t.kernel->cluster;
+  if (cluster[1] != 1 || cluster[2] != 1) {
+    t.error(loc, fmt::format("persistent_grid() with a cluster of {} x {} x {}", cluster[0], cluster[1], cluster[2]),
+            "a persistent grid is a row of blocks: bind them together along x, attrs.cluster = {2}",
+            {{t.cluster_loc, "the cluster"}});
+    return;
+  }
+  constexpr std::int64_t most_sms = 1024;  // several times what a device has
+  const ir::Expr* sms = t.expr().bounded_leaf(ir::ExprKind::sm_count, DType::i32, 0, 1, most_sms);
+  const ir::Expr* blocks = t.expr().mul(t.expr().div(sms, t.use_cluster(loc)), t.use_cluster(loc));
+  set_blocks({{blocks, t.origin(loc)}}, loc);
+}
+
+void set_cluster(const std::vector<HostInt>& extents, SourceLoc loc) {
+  Tracer& t = Tracer::current("attrs.cluster", loc);
+  if (t.depth() != 1) {
+    t.error(loc, "attrs.cluster is set inside a scope", "set it at the top of operator()");
+    return;
+  }
+  if (t.cluster_loc.known()) {
+    t.error(loc, "attrs.cluster is set twice", "set it once", {{t.cluster_loc, "set here before"}});
+    return;
+  }
+  t.cluster_loc = loc;
+  const SourceLoc used = t.first_cluster_use.known() ? t.first_cluster_use : t.first_tensor;
+  if (used.known()) {
+    t.error(loc, "attrs.cluster is set after something that depends on it",
+            "set it at the top of operator(), before persistent_grid() and the first tensor", {{used, "used here"}});
+    return;
+  }
+  if (extents.empty() || extents.size() > 3) {
+    t.error(loc, fmt::format("attrs.cluster with {} extents", extents.size()), "a cluster has one to three extents");
+    return;
+  }
+  constexpr std::int64_t most_blocks = 8;  // what every device of the architecture can place
+  std::int64_t size = 1;
+  for (const HostInt& e : extents) {
+    if (e.value < 1 || e.value > most_blocks) {
+      t.error(loc, fmt::format("attrs.cluster with the extent {}", e.value),
+              fmt::format("the extents of a cluster are 1 to {}", most_blocks));
+      return;
+    }
+    size *= e.value;
+  }
+  if (size > most_blocks) {
+    t.error(loc, fmt::format("attrs.cluster of {} blocks", size),
+            fmt::format("a cluster has at most {} blocks", most_blocks));
+    return;
+  }
+  for (std::size_t d = 0; d < extents.size(); ++d) t.kernel->cluster[d] = static_cast<int>(extents[d].value);
+}
+
+void set_dependent_launch(bool value, SourceLoc loc) {
+  Tracer& t = Tracer::current("attrs.dependent_launch", loc);
+  if (t.depth() != 1) {
+    t.error(loc, "attrs.dependent_launch is set inside a scope", "set it at the top of operator()");
+    return;
+  }
+  if (t.dependent_loc.known()) {
+    t.error(loc, "attrs.dependent_launch is set twice", "set it once", {{t.dependent_loc, "set here before"}});
+    return;
+  }
+  t.dependent_loc = loc;
+  t.kernel->dependent_launch = value;
+}
+
 void print_scalars(const Format& format, const std::vector<ScalarRef>& values) {
   Tracer& t = Tracer::current("printf()", format.loc);
   t.group(format.loc);

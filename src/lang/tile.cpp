@@ -12,10 +12,12 @@ namespace tile = ir::tile;
 
 namespace {
 
-constexpr std::size_t most_dimensions = 5;                     // of a tile: what the TMA engine can address
-constexpr std::int64_t most_elements = std::int64_t{1} << 24;  // of a tile: far beyond any register file
+constexpr std::size_t most_dimensions = 5;  // of a tile: what the TMA engine can address
 
-bool check_shape(Tracer& t, const char* call, const tile::Shape& shape, SourceLoc loc) {
+}  // namespace
+
+bool lang::check_shape(Tracer& t, const char* call, const tile::Shape& shape, SourceLoc loc) {
+  constexpr std::int64_t most_elements = std::int64_t{1} << 24;  // of a tile: far beyond any register file
   if (shape.empty() || shape.size() > most_dimensions) {
     t.error(loc, fmt::format("{} of a tile with {} dimensions", call, shape.size()),
             fmt::format("a tile has 1 to {} dimensions", most_dimensions));
@@ -38,6 +40,8 @@ bool check_shape(Tracer& t, const char* call, const tile::Shape& shape, SourceLo
   }
   return true;
 }
+
+namespace {
 
 // The offsets as expressions, one a dimension of the view; empty with the mistake recorded.
 std::vector<const ir::Expr*> use_offsets(Tracer& t, const char* call, const tile::GlobalView& view,
@@ -121,16 +125,16 @@ ViewRef make_view(DType type, int param, const ScalarRef* base_offset, const Ori
 SharedRef make_shared_tensor(DType type, const TileShape& shape, SourceLoc loc) {
   Tracer& t = Tracer::current("shared_tensor()", loc);
   t.first_use(loc);
-  if (!check_shape(t, "shared_tensor()", shape.extents, loc)) return {};
+  if (!lang::check_shape(t, "shared_tensor()", shape.extents, loc)) return {};
   auto* tensor = t.kernel->new_shared(type, shape.extents, t.fresh_name(loc, "shared_tensor"), loc);
   t.emit<tile::AllocShared>(loc, tensor);
-  return {tensor, t.origin(loc)};
+  return {t.kernel->whole(tensor), t.origin(loc)};
 }
 
 TileRef make_register_tensor(DType type, const TileShape& shape, SourceLoc loc) {
   Tracer& t = Tracer::current("register_tensor()", loc);
   const tile::Group group = t.group(loc);
-  if (!check_shape(t, "register_tensor()", shape.extents, loc)) return {};
+  if (!lang::check_shape(t, "register_tensor()", shape.extents, loc)) return {};
   auto* tensor = t.kernel->new_register(type, shape.extents, t.fresh_name(loc, "register_tensor"), loc, group);
   tensor->named = true;
   t.emit<tile::AllocRegister>(loc, tensor);
@@ -179,15 +183,6 @@ void wrong_index_function(const TileRef& out, SourceLoc loc) {
 
 DType dtype_of_tile(const TileRef& r) { return r.node != nullptr ? r.node->type : DType::f32; }
 std::vector<std::int64_t> shape_of_tile(const TileRef& r) { return r.node != nullptr ? r.node->shape : tile::Shape{}; }
-DType dtype_of_shared(const SharedRef& r) { return r.node != nullptr ? r.node->type : DType::f32; }
-std::vector<std::int64_t> shape_of_shared(const SharedRef& r) {
-  return r.node != nullptr ? r.node->shape : tile::Shape{};
-}
-std::int64_t bytes_of_shared(const SharedRef& r) {
-  std::int64_t n = size_of(dtype_of_shared(r));  // whatever the layout: the bytes that a copy of the tile delivers
-  for (const std::int64_t extent : shape_of_shared(r)) n *= extent;
-  return n;
-}
 DType dtype_of_view(const ViewRef& r) { return r.node != nullptr ? r.node->type : DType::f32; }
 int rank_of_view(const ViewRef& r) { return r.node != nullptr ? static_cast<int>(r.node->shape.size()) : 0; }
 std::int64_t size_of_barriers(const BarrierRef& r) {
@@ -198,8 +193,9 @@ std::int64_t size_of_barriers(const BarrierRef& r) {
 
 void free_shared(const SharedTensor& tensor, SourceLoc loc) {
   Tracer& t = Tracer::current("free_shared()", loc);
-  tile::SharedTensor* node = t.use(tensor.ref(), loc);
-  if (node == nullptr) return;
+  const tile::SharedView* view = t.use(tensor.ref(), loc);
+  if (view == nullptr || !lang::check_whole(t, "free_shared()", *view, loc)) return;
+  tile::SharedTensor* node = view->tensor;
   if (tensor.ref().origin.scope != t.stack.back()) {
     t.error(loc, fmt::format("free_shared() of {} in an inner scope", lang::quoted(node->name, "the tile")),
             "free a shared tile in the scope that made it", {{node->loc, "made here"}});
@@ -213,7 +209,8 @@ RegisterTensor load_global(const GlobalView& view, const detail::IndexList& offs
                            SourceLoc loc) {
   Tracer& t = Tracer::current("load_global()", loc);
   tile::GlobalView* v = t.use(view.ref(), loc);
-  if (v == nullptr || !check_shape(t, "load_global()", shape.extents, loc)) return RegisterTensor(detail::TileRef{});
+  if (v == nullptr || !lang::check_shape(t, "load_global()", shape.extents, loc))
+    return RegisterTensor(detail::TileRef{});
   if (shape.extents.size() != v->shape.size()) {
     t.error(loc,
             fmt::format("load_global() of a tile of shape {} from {}, which has {} dimensions",
@@ -254,29 +251,31 @@ void store_global(const GlobalView& view, const RegisterTensor& source, const de
 
 RegisterTensor load_shared(const SharedTensor& tensor, SourceLoc loc) {
   Tracer& t = Tracer::current("load_shared()", loc);
-  tile::SharedTensor* src = t.use(tensor.ref(), loc);
-  if (src == nullptr) return RegisterTensor(detail::TileRef{});
+  tile::SharedView* src = t.use(tensor.ref(), loc);
+  if (src == nullptr || !lang::check_dimensions(t, "load_shared()", *src, loc))
+    return RegisterTensor(detail::TileRef{});
   const tile::Group group = t.group(loc);
-  auto* out = t.kernel->new_register(src->type, src->shape, t.fresh_name(loc, "load_shared"), loc, group);
+  auto* out = t.kernel->new_register(src->tensor->type, src->shape(), t.fresh_name(loc, "load_shared"), loc, group);
   t.emit<tile::LoadShared>(loc, out, src);
   return RegisterTensor(detail::TileRef{out, t.origin(loc)});
 }
 
 void store_shared(const SharedTensor& tensor, const RegisterTensor& source, SourceLoc loc) {
   Tracer& t = Tracer::current("store_shared()", loc);
-  tile::SharedTensor* dst = t.use(tensor.ref(), loc);
+  tile::SharedView* dst = t.use(tensor.ref(), loc);
   tile::RegisterTensor* src = t.use(source.ref(), loc);
-  if (dst == nullptr || src == nullptr) return;
-  if (src->type != dst->type) {
+  if (dst == nullptr || src == nullptr || !lang::check_dimensions(t, "store_shared()", *dst, loc)) return;
+  const tile::SharedTensor& to = *dst->tensor;
+  if (src->type != to.type) {
     t.error(loc,
             fmt::format("store_shared() of a {} tile to {}, which holds {}", name_of(src->type),
-                        lang::quoted(dst->name, "a shared tile"), name_of(dst->type)),
-            fmt::format("convert the tile: cast<{}>(tile)", name_of(dst->type)), {{dst->loc, "made here"}});
-  } else if (src->shape != dst->shape) {
+                        lang::quoted(to.name, "a shared tile"), name_of(to.type)),
+            fmt::format("convert the tile: cast<{}>(tile)", name_of(to.type)), {{to.loc, "made here"}});
+  } else if (src->shape != dst->shape()) {
     t.error(loc,
             fmt::format("store_shared() of a tile of shape {} to {} of shape {}", lang::shape_text(src->shape),
-                        lang::quoted(dst->name, "a shared tile"), lang::shape_text(dst->shape)),
-            "the two tiles have the same shape", {{dst->loc, "made here"}});
+                        lang::quoted(to.name, "a shared tile"), lang::shape_text(dst->shape())),
+            "the two tiles have the same shape", {{to.loc, "made here"}});
   } else {
     t.emit<tile::StoreShared>(loc, dst, src);
   }

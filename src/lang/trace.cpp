@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "lang/audit.hpp"
+#include "lang/checks.hpp"
 #include "lang/names.hpp"
 #include "lang/tracer.hpp"
 #include "lang/uniformity.hpp"
@@ -120,6 +121,7 @@ std::shared_ptr<ir::tile::Kernel> run_trace(const std::string& name, const std::
   const auto tracer = make(Mode::normal, 0);
   lang::run_once(*tracer, body);
   lang::check_attributes(*tracer, loc);
+  lang::check_kernel(*tracer);
   std::vector<Diagnostic> found = tracer->diagnostics();
   if (found.empty()) found = lang::check_uniformity(*tracer->kernel);
   if (found.empty() && lang::audit_wanted()) found = lang::audit(*tracer, body, make);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "ir/tile_printer.hpp"
 #include "lang/names.hpp"
 
 namespace tessera::lang {
@@ -109,10 +110,10 @@ tile::RegisterTensor* Tracer::use(const detail::TileRef& ref, SourceLoc loc) {
   return ref.node;
 }
 
-tile::SharedTensor* Tracer::use(const detail::SharedRef& ref, SourceLoc loc) {
+tile::SharedView* Tracer::use(const detail::SharedRef& ref, SourceLoc loc) {
   if (ref.node == nullptr || !usable(ref.origin, "the shared tile", loc)) return nullptr;
-  if (const auto it = freed.find(ref.node); it != freed.end()) {
-    error(loc, fmt::format("{} is used after free_shared", quoted(ref.node->name, "the shared tile")),
+  if (const auto it = freed.find(ref.node->tensor); it != freed.end()) {
+    error(loc, fmt::format("{} is used after free_shared", quoted(ref.node->tensor->name, "the shared tile")),
           "free it after its last use, or leave the call out: memory is planned from the real uses",
           {{it->second, "freed here"}});
     return nullptr;
@@ -125,6 +126,19 @@ tile::GlobalView* Tracer::use(const detail::ViewRef& ref, SourceLoc loc) {
 }
 tile::BarrierArray* Tracer::use(const detail::BarrierRef& ref, SourceLoc loc) {
   return ref.node != nullptr && usable(ref.origin, "the mbarrier", loc) ? ref.node : nullptr;
+}
+tile::BarrierRef Tracer::use(const Barrier& barrier, SourceLoc loc) {
+  tile::BarrierArray* array = use(barrier.array(), loc);
+  const ir::Expr* index = use(barrier.index(), loc);
+  if (array == nullptr || index == nullptr) return {};
+  const auto size = static_cast<std::int64_t>(array->counts.size());
+  if (index->high < 0 || index->low >= size) {
+    error(loc,
+          fmt::format("mbarrier {} of {}, which has {}", ir::to_string(index), quoted(array->name, "an array"), size),
+          fmt::format("the index goes from 0 to {}", size - 1), {{array->loc, "allocated here"}});
+    return {};
+  }
+  return {array, expr().cast(DType::i32, index)};
 }
 const ir::Var* Tracer::use(const detail::VarRef& ref, SourceLoc loc) {
   return ref.var != nullptr && usable(ref.origin, "the variable", loc) ? ref.var : nullptr;
@@ -151,13 +165,17 @@ detail::ScalarRef Tracer::scalar(const ir::Expr* e, SourceLoc loc) {
 }
 
 detail::ScalarRef Tracer::let(const ir::Expr* init, std::string name, SourceLoc loc) {
+  return let(init, std::move(name), loc, init->low, init->high);
+}
+detail::ScalarRef Tracer::let(const ir::Expr* init, std::string name, SourceLoc loc, std::int64_t low,
+                              std::int64_t high) {
   // A function of the index may read variables: they are read before the statement that applies it.
   std::uint32_t at = stack.back();
   if (scope().kind == ScopeKind::index_function) at = stack[stack.size() - 2];
   if (!name.empty())
     name += fmt::format("_{}", kernel->context->value_count());  // a name may be read or bound many times
   ir::Value* value = kernel->context->new_value(init->type, std::move(name), loc);
-  if (is_integer(init->type)) expr().set_facts(value, init->low, init->high, init->divisor);
+  if (is_integer(init->type)) expr().set_facts(value, low, high, init->divisor);
   scopes[at].block->push_back(kernel->context->arena.make<ir::control::Let>(loc, value, init));
   return {expr().value(value), origin(loc)};
 }
@@ -190,12 +208,51 @@ std::string Tracer::fresh_name(SourceLoc loc, std::string_view callee) {
   return declared_name(loc, callee, occurrences_[{loc.line, std::string(callee)}]++);
 }
 
+bool Tracer::outside_control(const char* call, const char* help, SourceLoc loc) {
+  for (const std::uint32_t index : stack) {
+    const Scope& s = scopes[index];
+    if (s.kind == ScopeKind::root || s.kind == ScopeKind::group) continue;
+    error(loc, fmt::format("{} inside a {}", call, name_of(s.kind)), help, {{s.loc, "opened here"}});
+    return false;
+  }
+  return true;
+}
+
+int Tracer::use_cluster(SourceLoc loc) {
+  if (!first_cluster_use.known()) first_cluster_use = loc;
+  return kernel->cluster_size();
+}
+
+void Tracer::record_bulk(BulkEvent::Kind kind, SourceLoc loc) {
+  const tile::Group& now = scope().group;
+  int elected = -1;
+  // The outermost scope with this very thread is the one that chose it.
+  for (auto it = stack.rbegin(); now.elect && it != stack.rend() && scopes[*it].group == now; ++it)
+    elected = static_cast<int>(*it);
+  bulk_events.push_back({kind, now.begin, elected, loc});
+}
+
+// One thread of each warp is too few for everything that works on tiles or needs whole warps, and too many for what one
+// thread does for the group.
+void Tracer::check_emitted(const ir::Stmt* s) {
+  if (!scope().group.each_warp) return;
+  using K = ir::StmtKind;
+  if (s->kind < K::tile_ThreadGroup || s->kind == K::tile_ArriveBarrier || s->kind == K::tile_Print) return;
+  error(s->loc, fmt::format("`{}` inside single_thread_of_each_warp()", tile::statement_text(s)),
+        "only scalar code, mbarrier.arrive, mbarrier.arrive_remote and printf stand there: move it out, or name one "
+        "thread with single_thread()");
+}
+
 std::string quoted(const std::string& name, const char* fallback) {
   return name.empty() ? std::string(fallback) : fmt::format("'{}'", name);
 }
 std::string shape_text(const tile::Shape& shape) { return fmt::format("{{{}}}", fmt::join(shape, ", ")); }
 std::string group_text(const tile::Group& group) {
   if (group.elect) return fmt::format("one elected thread of warp {}", group.begin / 32);
+  if (group.each_warp) {
+    return fmt::format("one thread of each of the warps {}..{}", group.begin / 32,
+                       (group.begin + group.count) / 32 - 1);
+  }
   if (group.count == 1) return fmt::format("thread {}", group.begin);
   return fmt::format("threads {}..{}", group.begin, group.begin + group.count - 1);
 }

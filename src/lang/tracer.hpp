@@ -26,6 +26,20 @@ enum class Mode { normal, skip, repeat };
 enum class ScopeKind { root, when, otherwise, group, range, loop_while, index_function };
 const char* name_of(ScopeKind kind);
 
+// What one thread does with bulk groups, for the check at the end. `elected` is the scope that elected the thread, or
+// -1 where `thread` names it.
+struct BulkEvent {
+  enum class Kind { store, commit, wait } kind;
+  int thread;
+  int elected;
+  SourceLoc loc;
+};
+struct RegisterRequest {
+  tile::Group group;
+  int count;
+  SourceLoc loc;
+};
+
 struct Scope {
   ScopeKind kind = ScopeKind::root;
   SourceLoc loc;
@@ -62,19 +76,22 @@ class Tracer {
   // The expression of a handle, null after a mistake (recorded now or before).
   const ir::Expr* use(const detail::ScalarRef& ref, SourceLoc loc);
   tile::RegisterTensor* use(const detail::TileRef& ref, SourceLoc loc);  // and of the current group
-  tile::SharedTensor* use(const detail::SharedRef& ref, SourceLoc loc);  // and not freed
+  tile::SharedView* use(const detail::SharedRef& ref, SourceLoc loc);    // and not freed
   tile::GlobalView* use(const detail::ViewRef& ref, SourceLoc loc);
   tile::BarrierArray* use(const detail::BarrierRef& ref, SourceLoc loc);
+  tile::BarrierRef use(const Barrier& barrier, SourceLoc loc);  // with the index checked
   const ir::Var* use(const detail::VarRef& ref, SourceLoc loc);
 
   detail::Origin origin(SourceLoc loc) const { return {id, stack.back(), loc}; }
   detail::ScalarRef scalar(const ir::Expr* e, SourceLoc loc);  // binds an expression that grew large to a Let
   detail::ScalarRef let(const ir::Expr* init, std::string name, SourceLoc loc);
+  detail::ScalarRef let(const ir::Expr* init, std::string name, SourceLoc loc, std::int64_t low, std::int64_t high);
 
   template <class S, class... A>
   S* emit(A&&... args) {
     S* s = kernel->context->arena.make<S>(std::forward<A>(args)...);
     scope().block->push_back(s);
+    check_emitted(s);
     return s;
   }
 
@@ -90,6 +107,10 @@ class Tracer {
   const tile::Group& group(SourceLoc loc);
   void first_use(SourceLoc loc);
   std::string fresh_name(SourceLoc loc, std::string_view callee);
+  // Whether no loop or branch is open; else records that `call` stands in one.
+  bool outside_control(const char* call, const char* help, SourceLoc loc);
+  int use_cluster(SourceLoc loc);  // its size, from here on fixed
+  void record_bulk(BulkEvent::Kind kind, SourceLoc loc);
 
   ir::ExprPool& expr() { return kernel->context->expr; }
 
@@ -101,15 +122,20 @@ class Tracer {
   std::vector<std::uint32_t> stack;  // the open ones
   int deepest = 0;                   // nesting of scopes
   SourceLoc first_tensor;            // the first thing that needed attrs.warps
-  SourceLoc warps_loc, blocks_loc, first_statement;
+  SourceLoc first_cluster_use;       // the first thing that needed attrs.cluster
+  SourceLoc warps_loc, blocks_loc, cluster_loc, dependent_loc, first_statement;
   std::vector<SourceLoc> left_by_exception;  // loops that an exception left, innermost first
   std::set<ir::Stmt*> open_whens;            // whens whose otherwise() may still follow
   std::map<const tile::SharedTensor*, SourceLoc> freed;
   std::map<const tile::RegisterTensor*, SourceLoc> pinned_registers;
   std::map<const tile::SharedTensor*, SourceLoc> pinned_shared;
+  std::vector<BulkEvent> bulk_events;
+  std::vector<RegisterRequest> register_requests;
+  std::map<const ir::Var*, std::pair<std::int64_t, std::int64_t>> bounded_vars;
 
  private:
   std::uint64_t tree_size(const ir::Expr* e);
+  void check_emitted(const ir::Stmt* s);
 
   std::vector<Diagnostic> diagnostics_;
   std::set<std::pair<std::uint32_t, std::string>> reported_;
@@ -120,5 +146,11 @@ class Tracer {
 std::string quoted(const std::string& name, const char* fallback);  // 'name', or the fallback
 std::string shape_text(const tile::Shape& shape);                   // {64, 128}
 std::string group_text(const tile::Group& group);                   // threads 0..127
+// Each records what is wrong and returns false: the shape of a tile, a part without dimensions, a part of a shared tile
+// where all of it is meant, a conversion that the hardware lacks.
+bool check_shape(Tracer& t, const char* call, const tile::Shape& shape, SourceLoc loc);
+bool check_dimensions(Tracer& t, const char* call, const tile::SharedView& view, SourceLoc loc);
+bool check_cast(Tracer& t, DType from, DType to, SourceLoc loc);
+bool check_whole(Tracer& t, const char* call, const tile::SharedView& view, SourceLoc loc);
 
 }  // namespace tessera::lang

@@ -12,7 +12,7 @@
 namespace tessera::lang {
 namespace {
 
-// The assignments that a value depends on.
+// The assignments that a value depends on; null where it depends on the block within its cluster.
 using Sources = std::set<const ir::control::AssignVar*>;
 
 // A condition or loop that is open around a statement.
@@ -24,6 +24,7 @@ struct Control {
 class Analysis {
  public:
   std::vector<Diagnostic> run(const tile::Kernel& kernel) {
+    kernel_ = &kernel;
     do {  // a Var may be assigned after the statements that read it in a loop
       changed_ = false;
       walk(kernel.body, kernel.root_group());
@@ -45,11 +46,20 @@ class Analysis {
     return result;
   }
   void collect(const ir::Expr* e, Sources& out) {
+    if (same_in_a_cluster(e)) return;
+    if (e->kind == ir::ExprKind::block_idx || e->kind == ir::ExprKind::cluster_rank) out.insert(nullptr);
     const void* leaf = e->kind == ir::ExprKind::value ? static_cast<const void*>(e->value)
                        : e->kind == ir::ExprKind::var ? static_cast<const void*>(e->var)
                                                       : nullptr;
     if (leaf != nullptr) out.insert(depends_[leaf].begin(), depends_[leaf].end());
     for (const ir::Expr* a : e->args) collect(a, out);
+  }
+  // The number of the cluster: a block's number divided by (a multiple of) the cluster's extent.
+  bool same_in_a_cluster(const ir::Expr* e) const {
+    if (e->kind == ir::ExprKind::block_idx) return kernel_->cluster[static_cast<std::size_t>(e->integer)] == 1;
+    return e->kind == ir::ExprKind::div && e->args[0]->kind == ir::ExprKind::block_idx && e->args[1]->is_constant() &&
+           e->args[1]->integer > 0 &&
+           e->args[1]->integer % kernel_->cluster[static_cast<std::size_t>(e->args[0]->integer)] == 0;
   }
   Sources control_sources() const {
     Sources all;
@@ -94,12 +104,26 @@ class Analysis {
                       if (s.group.elect && !group.elect) {
                         collective(s, {group.begin, 32, false}, "single_thread(), which elects one of a warp,", true);
                       }
+                      if (s.group.each_warp && !group.each_warp)
+                        collective(s, group, "single_thread_of_each_warp()", true);
                       walk(s.body, s.group);
                     },
                     [&](const tile::Sync& s) { collective(s, group, "sync()", false); },
                     [&](const tile::PrintTensor& s) { collective(s, group, "print_tensor()", false); },
                     [&](const tile::Dot& s) { collective(s, group, "dot()", true); },
                     [&](const tile::LoadShared& s) { collective(s, group, "load_shared()", true); },
+                    [&](const tile::StoreShared& s) { collective(s, group, "store_shared()", true); },
+                    [&](const tile::WgmmaFence& s) { collective(s, group, "wgmma.fence()", false); },
+                    [&](const tile::Wgmma& s) { collective(s, group, "wgmma.mma()", false); },
+                    [&](const tile::WgmmaCommit& s) { collective(s, group, "wgmma.commit_group()", false); },
+                    [&](const tile::WgmmaWait& s) { collective(s, group, "wgmma.wait_group()", false); },
+                    [&](const tile::SetRegisters& s) { collective(s, group, "registers()", false); },
+                    [&](const tile::NamedBarrierSync& s) { collective(s, group, "named_barrier.sync()", false); },
+                    [&](const tile::NamedBarrierArrive& s) { collective(s, group, "named_barrier.arrive()", false); },
+                    [&](const tile::ClusterSync& s) {
+                      collective(s, group, "cluster.sync()", false);
+                      whole_cluster(s);
+                    },
                     [&](const ir::Stmt&) {},
                 });
     }
@@ -120,7 +144,7 @@ class Analysis {
   bool diverges(const ir::control::AssignVar* source, int begin, int count) const {
     const tile::Group& by = groups_.at(source);
     const int by_end = by.begin + (by.elect ? 32 : by.count);
-    const bool all = !by.elect && by.begin <= begin && by_end >= begin + count;
+    const bool all = !by.elect && !by.each_warp && by.begin <= begin && by_end >= begin + count;
     const bool some = by.begin < begin + count && by_end > begin;
     return count > 1 && some && !all;
   }
@@ -138,6 +162,7 @@ class Analysis {
     if (!reporting_) return;
     for (const Control& c : control_) {
       for (const ir::control::AssignVar* source : c.sources) {
+        if (source == nullptr) continue;
         if (per_warp ? !diverges_in_a_warp(source, group) : !diverges(source, group.begin, group.count)) continue;
         found_.push_back(
             {s.loc,
@@ -152,6 +177,22 @@ class Analysis {
     }
   }
 
+  // All blocks of a cluster must get to the statement.
+  void whole_cluster(const ir::Stmt& s) {
+    if (!reporting_ || kernel_->cluster_size() == 1) return;
+    for (const Control& c : control_) {
+      if (c.sources.count(nullptr) == 0) continue;
+      found_.push_back(
+          {s.loc,
+           "cluster.sync() stands under a condition that may differ between the blocks of a cluster",
+           "move it out of the branch or loop; what is computed from blockIdx.x / cluster.size() is the same "
+           "in all blocks of a cluster",
+           {{c.loc, "the condition"}}});
+      return;
+    }
+  }
+
+  const tile::Kernel* kernel_ = nullptr;
   std::map<const void*, Sources> depends_;  // of values, variables and loops
   std::map<const ir::control::AssignVar*, tile::Group> groups_;
   std::vector<Control> control_;

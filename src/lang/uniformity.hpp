@@ -10,8 +10,10 @@ namespace tessera::lang {
 
 // Every thread has its own copy of a Var, so a Var that only part of a group has assigned makes the group diverge where
 // a condition or a loop bound depends on it. Nothing else does: parameters, blockIdx and loop values are the same in
-// all threads. Returns a mistake for each sync() and print_tensor() that such a condition covers, and for each
-// instruction of a whole warp (dot, load_shared, an elected thread) under one that splits a warp.
+// all threads. Returns a mistake for each instruction of a whole group (sync(), print_tensor(), wgmma, registers(),
+// named barriers) that such a condition covers, for each instruction of a whole warp (dot, load_shared, an elected
+// thread) under one that splits a warp, and for each cluster.sync() under one that may differ between the blocks of a
+// cluster.
 std::vector<Diagnostic> check_uniformity(const ir::tile::Kernel& kernel);
 
 }  // namespace tessera::lang

@@ -299,6 +299,25 @@ RegisterLayout reduce_to(const RegisterLayout& l, const Ints& shape) {
   return reduce(reduce(l, ones, true), leading, false);
 }
 
+std::optional<RegisterLayout> narrow(const RegisterLayout& layout, std::size_t dim, std::int64_t extent) {
+  const RegisterLayout l = layout.canonical();
+  if (extent < 1 || l.shape()[dim] % extent != 0) return std::nullopt;
+  std::int64_t parts = l.shape()[dim] / extent;
+  Ints shape = l.shape(), modes = l.mode_shape();
+  shape[dim] = extent;
+  const Ints group = l.grouped_modes()[dim];
+  for (const std::int64_t m : group) {
+    if (parts == 1) break;
+    std::int64_t& mode = modes[static_cast<std::size_t>(m)];
+    const bool is_local = std::find(l.local_modes().begin(), l.local_modes().end(), m) != l.local_modes().end();
+    if (!is_local || (parts % mode != 0 && mode % parts != 0)) return std::nullopt;
+    const std::int64_t taken = std::min(parts, mode);
+    mode /= taken;
+    parts /= taken;
+  }
+  return RegisterLayout(std::move(shape), std::move(modes), l.spatial_modes(), l.local_modes());
+}
+
 RegisterLayout permute(const RegisterLayout& l, const Ints& dims) {
   detail::check_permutation("permute", dims, l.rank());
   const std::vector<Ints> groups = l.grouped_modes();

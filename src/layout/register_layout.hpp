@@ -80,6 +80,9 @@ RegisterLayout reduce(const RegisterLayout& l, const RegisterLayout::Ints& dims,
 // Reduces the dimensions where `shape` is 1, and missing leading dimensions.
 RegisterLayout reduce_to(const RegisterLayout& l, const RegisterLayout::Ints& shape);
 RegisterLayout permute(const RegisterLayout& l, const RegisterLayout::Ints& dims);
+// The layout of a part of `extent` elements of dimension `dim` that begins at a multiple of `extent`, in the threads
+// and the register order of the whole; null where the part is not the same registers in every thread.
+std::optional<RegisterLayout> narrow(const RegisterLayout& l, std::size_t dim, std::int64_t extent);
 std::optional<RegisterLayout> reshape(const RegisterLayout& l, const RegisterLayout::Ints& shape);
 RegisterLayout squeeze(const RegisterLayout& l, std::int64_t dim);
 RegisterLayout unsqueeze(const RegisterLayout& l, std::int64_t dim);

@@ -150,6 +150,40 @@ SharedLayout SharedLayout::slice(const Ints& kept) const {
   return {std::move(shape), std::move(modes), std::move(strides), swizzle_, element_bytes_};
 }
 
+std::optional<SharedLayout> SharedLayout::box(const Ints& extents) const {
+  if (extents.size() != shape_.size()) {
+    detail::fail("box", fmt::format("{} extents for {} dimensions", extents.size(), shape_.size()));
+  }
+  const std::vector<Ints> groups = grouped_modes();
+  Ints modes, strides;
+  for (std::size_t d = 0; d < shape_.size(); ++d) {
+    Ints kept, kept_strides;
+    std::int64_t rest = extents[d];
+    for (auto it = groups[d].rbegin(); it != groups[d].rend() && rest > 1; ++it) {
+      const std::int64_t extent = mode_shape_[at(*it)];
+      if (rest < extent ? extent % rest != 0 && it + 1 != groups[d].rend() : rest % extent != 0) return std::nullopt;
+      kept.insert(kept.begin(), std::min(rest, extent));
+      kept_strides.insert(kept_strides.begin(), mode_strides_[at(*it)]);
+      rest /= std::min(rest, extent);
+    }
+    if (rest > 1) return std::nullopt;
+    modes.insert(modes.end(), kept.begin(), kept.end());
+    strides.insert(strides.end(), kept_strides.begin(), kept_strides.end());
+  }
+  return SharedLayout(extents, std::move(modes), std::move(strides), swizzle_, element_bytes_);
+}
+
+std::int64_t SharedLayout::box_step(std::size_t dim, std::int64_t extent) const {
+  const Ints group = grouped_modes()[dim];
+  std::int64_t inner = 1;  // extent of the modes inside the outermost one that the box reaches
+  for (auto it = group.rbegin(); it != group.rend(); ++it) {
+    const std::int64_t mode = mode_shape_[at(*it)];
+    if (extent <= inner * mode) return it + 1 == group.rend() ? inner : extent;
+    inner *= mode;
+  }
+  return inner;
+}
+
 SharedLayout SharedLayout::canonical() const {
   SharedLayout result;
   result.shape_ = shape_;

@@ -49,6 +49,12 @@ class SharedLayout {
   // The sub-tile at index 0 of the dimensions not in `kept` (ascending). The offset of another index is
   // linear_offset of it, which must be a multiple of the swizzle's period for the slice to describe it.
   SharedLayout slice(const Ints& kept) const;
+  // The layout of a box of `extents` elements whose first element has index 0. Null where a dimension's extent is not
+  // made of whole inner modes and a divisor of the next one, so that the box would need other modes.
+  std::optional<SharedLayout> box(const Ints& extents) const;
+  // What the first index of such a box must be a multiple of in dimension `dim`, so that the box lies in memory as the
+  // one at index 0 does.
+  std::int64_t box_step(std::size_t dim, std::int64_t extent) const;
   // Neighbouring modes of one dimension merged where their strides allow; the same addresses.
   SharedLayout canonical() const;
   bool operator==(const SharedLayout& other) const = default;  // of the modes as written; compare canonical() for maps

@@ -106,6 +106,21 @@ void lower_transpose(Lowering& l, const tile::Transpose& s) {
   });
 }
 
+void lower_slice(Lowering& l, const tile::Slice& s) {
+  const RegArray* in = l.registers(s.in, s.loc);
+  const RegArray* out = l.registers(s.out, s.loc);
+  const std::int64_t together = elements_a_word(s.out->type, out->size);
+  for (std::int64_t r = 0; r < out->size; r += together) {
+    std::vector<const Expr*> values;
+    for (std::int64_t i = 0; i < together; ++i) {
+      auto index = s.out->layout->global_index(r + i, 0);
+      index[static_cast<std::size_t>(s.dim)] += s.begin;
+      values.push_back(l.x.reg(in, l.x.i32(s.in->layout->local_index(index))));
+    }
+    l.emit<thread::WriteRegs>(s.loc, thread::RegRef{out, l.x.i32(r)}, std::move(values));
+  }
+}
+
 // Only registers are renamed: the conversions that move data between threads were expanded.
 void lower_convert(Lowering& l, const tile::ConvertLayout& s) {
   const auto table = *passes::aligned_registers(*s.out, *s.in);

@@ -5,6 +5,7 @@
 
 #include "lower/index_math.hpp"
 #include "lower/lowering.hpp"
+#include "passes/registers.hpp"
 #include "passes/walk.hpp"
 
 namespace tessera::lower {
@@ -26,7 +27,9 @@ const Expr* membership(Lowering& l, const tile::Group& inner) {
   };
   const int outer_last = outer.begin + outer.count - 1;
   const Expr* c = nullptr;
-  if (inner.elect) {
+  if (inner.each_warp) {
+    c = x.leaf(ExprKind::elect_one, DType::boolean);
+  } else if (inner.elect) {
     const Expr* elect = x.leaf(ExprKind::elect_one, DType::boolean);
     c = outer.count == 32 ? elect : x.both(equals(l.warp(), inner.begin / 32), elect);
   } else if (inner.count == 1) {
@@ -44,12 +47,45 @@ const Expr* membership(Lowering& l, const tile::Group& inner) {
 }  // namespace
 
 void lower_group(Lowering& l, const tile::ThreadGroup& s) {
+  // What a warp's other lanes did before is done when the elected one goes on.
+  if (s.group.each_warp) l.emit<thread::WarpSync>(s.loc, 0xffffffffU);
   l.when(s.loc, membership(l, s.group), [&] {
     const tile::Group outer = l.group;
     l.group = s.group;
     for (Stmt* inner : s.body) l.statement(inner);
     l.group = outer;
   });
+}
+
+// The id of the hardware barrier of these threads: 1 to 15, one for each set of threads.
+int Lowering::hardware_barrier(int begin, int count, SourceLoc loc) {
+  const std::pair<int, int> key{begin, count};
+  auto it = std::find(hardware_barriers_.begin(), hardware_barriers_.end(), key);
+  if (it == hardware_barriers_.end()) it = hardware_barriers_.insert(hardware_barriers_.end(), key);
+  const int id = static_cast<int>(it - hardware_barriers_.begin()) + 1;
+  if (id > 15) {
+    throw Error(ErrorKind::user, loc,
+                "the kernel uses more than 15 named barriers and different thread groups with a sync() together",
+                "a CTA has 16 hardware barriers, one of them for all threads; let groups share a range of threads");
+  }
+  return id;
+}
+
+void lower_named_sync(Lowering& l, const tile::NamedBarrierSync& s) {
+  const int id = l.hardware_barrier(-1, static_cast<int>(s.barrier->id), s.loc);
+  l.emit<thread::BarrierSync>(s.loc, id, s.barrier->threads);
+}
+void lower_named_arrive(Lowering& l, const tile::NamedBarrierArrive& s) {
+  const int id = l.hardware_barrier(-1, static_cast<int>(s.barrier->id), s.loc);
+  l.emit<thread::BarrierArrive>(s.loc, id, s.barrier->threads);
+}
+
+void lower_set_registers(Lowering& l, const tile::SetRegisters& s) {
+  int& now = l.registers_now[static_cast<std::size_t>(l.group.begin / 128)];
+  l.emit<thread::SetMaxRegisters>(s.loc, s.count, s.count > now);
+  for (int w = l.group.begin / 128; w < (l.group.begin + l.group.count) / 128; ++w) {
+    l.registers_now[static_cast<std::size_t>(w)] = s.count;
+  }
 }
 
 void lower_sync(Lowering& l, const tile::Sync& s) {
@@ -64,17 +100,7 @@ void lower_sync(Lowering& l, const tile::Sync& s) {
       l.emit<thread::BarrierSync>(s.loc, 0, g.count);
       return;
     }
-    // Hardware barriers 1..15, one for each set of threads.
-    auto& ids = l.named_barriers_;
-    const std::pair<int, int> key{g.begin, g.count};
-    auto it = std::find(ids.begin(), ids.end(), key);
-    if (it == ids.end()) it = ids.insert(ids.end(), key);
-    const int id = static_cast<int>(it - ids.begin()) + 1;
-    if (id > 15) {
-      throw Error(ErrorKind::user, s.loc, "sync: the kernel uses more than 15 different thread groups with a barrier",
-                  "a CTA has 16 hardware barriers, one of them for all threads; let groups share a range of threads");
-    }
-    l.emit<thread::BarrierSync>(s.loc, id, g.count);
+    l.emit<thread::BarrierSync>(s.loc, l.hardware_barrier(g.begin, g.count, s.loc), g.count);
     return;
   }
   if (g.begin / 32 != (g.begin + g.count - 1) / 32) {
@@ -91,25 +117,25 @@ void lower_print(Lowering& l, const tile::Print& s) {
 
 // Nested loops over the tile in the group's first thread, NumPy-like: a line a row, brackets for each dimension.
 void lower_print_tensor(Lowering& l, const tile::PrintTensor& s) {
-  const tile::SharedTensor& t = *s.shared;
+  const tile::Shape shape = s.shared->shape();
   ExprPool& x = l.x;
   l.when(s.loc, l.first_thread(), [&] {
     l.emit<thread::PrintThread>(s.loc, std::vector<std::string>{s.message + "\n"}, std::vector<const Expr*>{});
-    const RegArray* element = l.context.new_regs(t.type, 1, "element", s.loc);
+    const RegArray* element = l.context.new_regs(s.shared->tensor->type, 1, "element", s.loc);
     l.emit<thread::DeclareRegs>(s.loc, element);
     const auto text = [&](std::string piece) {
       l.emit<thread::PrintThread>(s.loc, std::vector<std::string>{std::move(piece)}, std::vector<const Expr*>{});
     };
     std::vector<const Expr*> index;
     const std::function<void()> dimension = [&] {
-      if (index.size() == t.shape.size()) {
-        const Expr* address = x.add(l.shared(t.offset), shared_offset(x, *t.layout, index));
+      if (index.size() == shape.size()) {
+        const Expr* address = l.element_address(*s.shared, index);
         l.emit<thread::LoadSharedVector>(s.loc, thread::RegRef{element, x.i32(0)}, 1, address);
         l.emit<thread::PrintThread>(s.loc, std::vector<std::string>{" ", ""},
                                     std::vector<const Expr*>{x.reg(element, x.i32(0))});
         return;
       }
-      const std::int64_t extent = t.shape[index.size()];
+      const std::int64_t extent = shape[index.size()];
       text("[");
       const Value* i = l.context.new_value(DType::i32, "i", s.loc);
       x.set_facts(i, 0, extent - 1, 1);
@@ -120,11 +146,11 @@ void lower_print_tensor(Lowering& l, const tile::PrintTensor& s) {
       dimension();
       index.pop_back();
       l.current = outer;
-      const bool innermost = index.size() + 1 == t.shape.size();
+      const bool innermost = index.size() + 1 == shape.size();
       text(innermost ? " ]\n" : (index.empty() ? "]\n" : "]"));
     };
     dimension();
-    if (t.shape.empty()) text("\n");
+    if (shape.empty()) text("\n");
   });
 }
 

@@ -1,6 +1,7 @@
 // dot on the tensor cores: mma.sync.m16n8k16 over a warp's tile, operands from registers or fetched as they are needed.
 #include "lower/fragments.hpp"
 #include "lower/lowering.hpp"
+#include "passes/shared_views.hpp"
 
 namespace tessera::lower {
 
@@ -24,8 +25,8 @@ Operand make_operand(Lowering& l, const tile::RegisterTensor* t, int matrices, s
     o.registers = l.registers(t, loc);
     return o;
   }
-  o.plan = *passes::plan_ldmatrix(*o.load->out, *o.load->src, *o.load->src->layout);
-  describe_ldmatrix(l, *o.load, o.plan, "fragments");
+  o.plan = *passes::plan_ldmatrix(*o.load->out, passes::layout_of(*o.load->src, o.load->loc, "load_shared()"));
+  describe_matrices(l, *o.load->src, o.load->loc, o.plan, "fragments", "ldmatrix");
   o.registers = l.context.new_regs(t->type, static_cast<std::uint32_t>(fragments * matrices * 2),
                                    (o.load->out->name.empty() ? "operand" : o.load->out->name) + "_fragment", loc);
   l.emit<thread::DeclareRegs>(loc, o.registers);

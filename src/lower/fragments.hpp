@@ -11,11 +11,9 @@ namespace tessera::lower {
 void emit_ldmatrix(Lowering& l, const ir::tile::LoadShared& load, const passes::LdMatrixPlan& plan,
                    const ir::Expr* first, int matrices, ir::thread::RegRef dst);
 
-// Extra shared-memory cycles of one warp's ldmatrix of all matrices, over all warps; 0 is conflict-free.
-int ldmatrix_conflicts(const ir::tile::LoadShared& load, const passes::LdMatrixPlan& plan);
-
-// Says in the thread program how a tile is fetched and how its banks behave, and remarks conflicts.
-void describe_ldmatrix(Lowering& l, const ir::tile::LoadShared& load, const passes::LdMatrixPlan& plan,
-                       const std::string& how);
+// Says in the thread program how a tile is fetched or stored by 8x8 matrices and how its banks behave, and remarks
+// conflicts.
+void describe_matrices(Lowering& l, const ir::tile::SharedView& view, SourceLoc loc, const passes::LdMatrixPlan& plan,
+                       const std::string& how, const char* instruction);
 
 }  // namespace tessera::lower

@@ -4,6 +4,11 @@
 
 #include <algorithm>
 
+#include "lower/index_math.hpp"
+#include "passes/registers.hpp"
+#include "passes/shared_views.hpp"
+#include "passes/walk.hpp"
+
 namespace tessera::lower {
 
 using namespace ir;  // NOLINT(google-build-using-namespace)
@@ -15,7 +20,20 @@ Lowering::Lowering(tile::Kernel& k, std::vector<Diagnostic>& r)
       remarks(r),
       group(k.root_group()),
       streamed(k.registers.size(), nullptr),
-      arrays_(k.registers.size(), nullptr) {}
+      registers_now(static_cast<std::size_t>((k.warps + 3) / 4), passes::launch_registers(k.warps * 32)),
+      remote_arrivals(k.barriers.size(), false),
+      arrays_(k.registers.size(), nullptr) {
+  const passes::Walk walk(k);
+  for (const passes::Site& site : walk.sites) {
+    if (const auto* mma = as<tile::Wgmma>(site.stmt)) {
+      wgmmas.push_back(mma);
+      wgmma_groups.push_back(site.group);
+    }
+    if (const auto* arrive = as<tile::ArriveBarrier>(site.stmt); arrive != nullptr && arrive->cta != nullptr) {
+      remote_arrivals[arrive->barrier.array->id] = true;
+    }
+  }
+}
 
 void Lowering::block(const Block& statements, Block& into) {
   Block* outer = current;
@@ -59,6 +77,7 @@ void Lowering::statement(Stmt* s) {
                [&](const tile::AllocRegister& n) { registers(n.out, n.loc); },
                [&](const tile::Compute& n) { lower_compute(l, n); },
                [&](const tile::Transpose& n) { lower_transpose(l, n); },
+               [&](const tile::Slice& n) { lower_slice(l, n); },
                [&](const tile::ConvertLayout& n) { lower_convert(l, n); },
                [&](const tile::LoadGlobal& n) { lower_load_global(l, n); },
                [&](const tile::StoreGlobal& n) { lower_store_global(l, n); },
@@ -73,6 +92,22 @@ void Lowering::statement(Stmt* s) {
                [&](const tile::ArriveExpectTx& n) { lower_arrive_expect_tx(l, n); },
                [&](const tile::WaitBarrier& n) { lower_wait(l, n); },
                [&](const tile::TmaLoad& n) { lower_tma_load(l, n); },
+               [&](const tile::TmaStore& n) { lower_tma_store(l, n); },
+               [&](const tile::TmaCommit& n) { emit<thread::TmaCommit>(n.loc); },
+               [&](const tile::TmaWait& n) { emit<thread::TmaWait>(n.loc, n.pending, n.read); },
+               [&](const tile::TmaPrefetch& n) { lower_tma_prefetch(l, n); },
+               [&](const tile::WgmmaFence& n) { emit<thread::WgmmaFence>(n.loc); },
+               [&](const tile::Wgmma& n) { lower_wgmma(l, n); },
+               [&](const tile::WgmmaCommit& n) { emit<thread::WgmmaCommit>(n.loc); },
+               [&](const tile::WgmmaWait& n) { lower_wgmma_wait(l, n); },
+               [&](const tile::SetRegisters& n) { lower_set_registers(l, n); },
+               [&](const tile::NamedBarrierSync& n) { lower_named_sync(l, n); },
+               [&](const tile::NamedBarrierArrive& n) { lower_named_arrive(l, n); },
+               [&](const tile::ClusterSync& n) {
+                 emit<thread::ClusterArrive>(n.loc);
+                 emit<thread::ClusterWait>(n.loc);
+               },
+               [&](const tile::GridDependency& n) { emit<thread::GridDependency>(n.loc, n.launch); },
                [&](const tile::FenceProxyAsync& n) {
                  emit<thread::Fence>(n.loc, thread::FenceKind::proxy_async_shared, n.reason);
                },
@@ -155,7 +190,15 @@ const Expr* Lowering::thread_in_group() {
   return x.value(v);
 }
 
-const Expr* Lowering::shared(std::int64_t offset) { return x.add(x.leaf(ExprKind::shared_base, DType::u32), offset); }
+// Dynamic shared memory begins the window, on the 1024 bytes that the widest swizzle needs.
+const Expr* Lowering::shared(std::int64_t offset) {
+  return x.add(x.bounded_leaf(ExprKind::shared_base, DType::u32, 0, 0, 256 * 1024 - 1, 1024), offset);
+}
+
+const Expr* Lowering::element_address(const tile::SharedView& view, const std::vector<const Expr*>& index) {
+  const Expr* offset = shared_offset(x, *view.tensor->layout, passes::tensor_index(x, view, index));
+  return x.add(shared(view.tensor->offset), offset);
+}
 
 const Expr* Lowering::barrier_address(const tile::BarrierRef& barrier) {
   return x.add(shared(barrier.array->offset), x.mul(x.cast(DType::u32, barrier.index), 8));
@@ -167,21 +210,37 @@ const Expr* Lowering::first_thread() {
   return x.binary(ExprKind::eq, thread(), x.i32(group.begin));
 }
 
+// Thread 0 initialises the barriers and fetches the TMA descriptors, whose first use would wait for memory. The maps
+// are known once the body is lowered.
 void Lowering::prologue() {
-  if (kernel.barriers.empty()) return;
-  const SourceLoc loc = kernel.barriers.front()->loc;
-  auto* branch = emit<control::If>(loc, x.binary(ExprKind::eq, thread(), x.i32(0)));
+  Block statements;
   Block* outer = current;
-  current = &branch->then_body;
-  for (const tile::BarrierArray* array : kernel.barriers) {
-    for (std::size_t i = 0; i < array->counts.size(); ++i) {
-      emit<thread::MbarrierInit>(array->loc, shared(array->offset + static_cast<std::int64_t>(8 * i)),
-                                 static_cast<std::uint32_t>(array->counts[i]));
+  current = &statements;
+  SourceLoc loc = kernel.loc;
+  if (!kernel.barriers.empty()) {
+    loc = kernel.barriers.front()->loc;
+    auto* branch = emit<control::If>(loc, x.binary(ExprKind::eq, thread(), x.i32(0)));
+    current = &branch->then_body;
+    for (std::size_t map = 0; map < out.tensor_maps.size(); ++map) {
+      emit<thread::PrefetchTensorMap>(out.tensor_maps[map].loc, static_cast<std::uint32_t>(map));
+    }
+    for (const tile::BarrierArray* array : kernel.barriers) {
+      for (std::size_t i = 0; i < array->counts.size(); ++i) {
+        emit<thread::MbarrierInit>(array->loc, shared(array->offset + static_cast<std::int64_t>(8 * i)),
+                                   static_cast<std::uint32_t>(array->counts[i]));
+      }
+    }
+    emit<thread::Fence>(loc, thread::FenceKind::mbarrier_init, "makes the barriers known to the async proxy");
+    current = &statements;
+    if (kernel.cluster_size() > 1) {  // other CTAs use them too
+      emit<thread::ClusterArrive>(loc);
+      emit<thread::ClusterWait>(loc);
+    } else {
+      emit<thread::BarrierSync>(loc, 0, kernel.warps * 32);
     }
   }
-  emit<thread::Fence>(loc, thread::FenceKind::mbarrier_init, "makes the barriers known to the async proxy");
   current = outer;
-  emit<thread::BarrierSync>(loc, 0, kernel.warps * 32);
+  out.body.insert(out.body.begin(), statements.begin(), statements.end());
 }
 
 // What the launch checks buffers against.
@@ -215,6 +274,8 @@ thread::Kernel lower_kernel(tile::Kernel& kernel, std::uint32_t shared_bytes, st
   l.out.loc = kernel.loc;
   l.out.params = kernel.params;
   l.out.warps = kernel.warps;
+  l.out.cluster = kernel.cluster;
+  l.out.dependent_launch = kernel.dependent_launch;
   l.out.shared_bytes = shared_bytes;
   l.out.regions = std::move(regions);
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -222,8 +283,8 @@ thread::Kernel lower_kernel(tile::Kernel& kernel, std::uint32_t shared_bytes, st
     l.out.grid[axis] = l.x.cast(DType::i64, size);
   }
   l.current = &l.out.body;
-  l.prologue();
   l.block(kernel.body, l.out.body);
+  l.prologue();
   l.epilogue_facts();
   return std::move(l.out);
 }

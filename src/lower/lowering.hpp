@@ -45,6 +45,8 @@ class Lowering {
   const ir::Expr* thread_in_group();  // 0 .. group.count - 1
   const ir::Expr* warp_in_group();
   const ir::Expr* shared(std::int64_t offset);  // u32 address of a byte of the plan
+  // u32 address of the element `index` of a view, by the layout of its tensor.
+  const ir::Expr* element_address(const ir::tile::SharedView& view, const std::vector<const ir::Expr*>& index);
   const ir::Expr* barrier_address(const ir::tile::BarrierRef& barrier);
   // True in the first thread of the current group; null if the group is one thread.
   const ir::Expr* first_thread();
@@ -58,14 +60,23 @@ class Lowering {
   ir::Block* current = nullptr;
   // By tensor id: the load that a dot fetches fragment by fragment (through transposes).
   std::vector<const ir::tile::LoadShared*> streamed;
+  std::vector<int> registers_now;              // of a thread of each warpgroup, where lowering stands
+  std::vector<const ir::tile::Wgmma*> wgmmas;  // of the kernel, in order
+  std::vector<ir::tile::Group> wgmma_groups;   // of each of them
+  std::vector<bool> remote_arrivals;           // by barrier array: other CTAs arrive at it
 
  private:
   void prologue();
   void epilogue_facts();
 
   std::vector<const ir::RegArray*> arrays_;
-  std::vector<std::pair<int, int>> named_barriers_;  // (first thread, count) of the ids 1, 2, ...
+  int hardware_barrier(int begin, int count, SourceLoc loc);
+
+  std::vector<std::pair<int, int>>
+      hardware_barriers_;  // (first thread, count) of the ids 1, 2, ...; (-1, id) for named
   friend void lower_sync(Lowering& l, const ir::tile::Sync& s);
+  friend void lower_named_sync(Lowering& l, const ir::tile::NamedBarrierSync& s);
+  friend void lower_named_arrive(Lowering& l, const ir::tile::NamedBarrierArrive& s);
   friend ir::thread::Kernel lower_kernel(ir::tile::Kernel& kernel, std::uint32_t shared_bytes,
                                          std::vector<ir::thread::SharedRegion> regions,
                                          std::vector<Diagnostic>& remarks);
@@ -83,6 +94,7 @@ void lower_print_tensor(Lowering& l, const ir::tile::PrintTensor& s);
 // compute.cpp
 void lower_compute(Lowering& l, const ir::tile::Compute& s);
 void lower_transpose(Lowering& l, const ir::tile::Transpose& s);
+void lower_slice(Lowering& l, const ir::tile::Slice& s);
 void lower_convert(Lowering& l, const ir::tile::ConvertLayout& s);
 // global.cpp
 void lower_load_global(Lowering& l, const ir::tile::LoadGlobal& s);
@@ -92,10 +104,20 @@ void lower_load_shared(Lowering& l, const ir::tile::LoadShared& s);
 void lower_store_shared(Lowering& l, const ir::tile::StoreShared& s);
 // dot.cpp
 void lower_dot(Lowering& l, const ir::tile::Dot& s);
+// wgmma.cpp
+void lower_wgmma(Lowering& l, const ir::tile::Wgmma& s);
+void lower_wgmma_wait(Lowering& l, const ir::tile::WgmmaWait& s);
+// control.cpp
+void lower_named_sync(Lowering& l, const ir::tile::NamedBarrierSync& s);
+void lower_named_arrive(Lowering& l, const ir::tile::NamedBarrierArrive& s);
+void lower_set_registers(Lowering& l, const ir::tile::SetRegisters& s);
 // tma.cpp
 void lower_arrive(Lowering& l, const ir::tile::ArriveBarrier& s);
 void lower_arrive_expect_tx(Lowering& l, const ir::tile::ArriveExpectTx& s);
 void lower_wait(Lowering& l, const ir::tile::WaitBarrier& s);
+// tma_copies.cpp
 void lower_tma_load(Lowering& l, const ir::tile::TmaLoad& s);
+void lower_tma_store(Lowering& l, const ir::tile::TmaStore& s);
+void lower_tma_prefetch(Lowering& l, const ir::tile::TmaPrefetch& s);
 
 }  // namespace tessera::lower

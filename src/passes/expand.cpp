@@ -17,8 +17,8 @@ void through_scratch(tile::Kernel& kernel, Block& block, std::size_t& at, tile::
   auto& arena = kernel.context->arena;
   const SourceLoc loc = use->loc;
   Stmt* const sequence[] = {arena.make<tile::AllocShared>(loc, scratch),
-                            arena.make<tile::StoreShared>(loc, scratch, from), arena.make<tile::Sync>(loc), use,
-                            arena.make<tile::Sync>(loc)};
+                            arena.make<tile::StoreShared>(loc, kernel.whole(scratch), from),
+                            arena.make<tile::Sync>(loc), use, arena.make<tile::Sync>(loc)};
   block.erase(block.begin() + static_cast<std::ptrdiff_t>(at));
   block.insert(block.begin() + static_cast<std::ptrdiff_t>(at), std::begin(sequence), std::end(sequence));
   at += std::size(sequence) - 1;
@@ -31,13 +31,13 @@ void expand_block(tile::Kernel& kernel, Block& block) {
     for_each_child_block(s, [&](Block& b) { expand_block(kernel, b); });
     if (auto* convert = as<tile::ConvertLayout>(s); convert != nullptr && convert->scratch != nullptr) {
       through_scratch(kernel, block, i, convert->scratch, convert->in,
-                      arena.make<tile::LoadShared>(s->loc, convert->out, convert->scratch));
+                      arena.make<tile::LoadShared>(s->loc, convert->out, kernel.whole(convert->scratch)));
     } else if (auto* print = as<tile::PrintTensor>(s); print != nullptr && print->tensor != nullptr) {
       tile::RegisterTensor* t = print->tensor;
       tile::SharedTensor* scratch = kernel.new_shared(t->type, t->shape, "print_scratch", s->loc);
       scratch->layout = layout::shared_row_major(t->shape, size_of(t->type));
       through_scratch(kernel, block, i, scratch, t,
-                      arena.make<tile::PrintTensor>(s->loc, print->message, nullptr, scratch));
+                      arena.make<tile::PrintTensor>(s->loc, print->message, nullptr, kernel.whole(scratch)));
     }
   }
 }

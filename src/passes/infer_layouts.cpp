@@ -7,6 +7,7 @@
 
 #include "layout/atoms.hpp"
 #include "layout/dot_layouts.hpp"
+#include "layout/wgmma_layouts.hpp"
 #include "passes/access.hpp"
 #include "passes/shared_layouts.hpp"
 #include "passes/walk.hpp"
@@ -31,6 +32,7 @@ class Inference {
     for (tile::RegisterTensor* t : kernel_.registers) {
       if (t->layout) spread(t);
     }
+    for (const Site& site : walk.sites) seed_wgmma(site);
     for (const Site& site : walk.sites) seed_dot(site);
     for (const Site& site : walk.sites) seed_global(site);
     for (const Site& site : walk.sites) seed_shared(site);
@@ -59,7 +61,9 @@ class Inference {
   void index_neighbours(const Walk& walk) {
     users_.assign(kernel_.registers.size(), {});
     for (const Site& site : walk.sites) {
-      if (site.stmt->kind != StmtKind::tile_Compute && site.stmt->kind != StmtKind::tile_Transpose) continue;
+      if (site.stmt->kind != StmtKind::tile_Compute && site.stmt->kind != StmtKind::tile_Transpose &&
+          site.stmt->kind != StmtKind::tile_Slice)
+        continue;
       const Operands o = register_operands(site.stmt);
       for (const auto* list : {&o.reads, &o.writes}) {
         for (const tile::RegisterTensor* t : *list) users_[t->id].push_back(site.stmt);
@@ -84,6 +88,11 @@ class Inference {
           give(other, layout::permute(*t->layout, {1, 0}));
           continue;
         }
+        if (auto* slice = as<tile::Slice>(s)) {  // from the whole to its parts only
+          const auto part = slice->in == t ? part_layout(*slice) : std::nullopt;
+          if (part) give(slice->out, *part);
+          continue;
+        }
         auto* compute = as<tile::Compute>(s);
         if (same_shape(*compute->out, *t)) give(compute->out, *t->layout);
         if (!compute->out->layout) continue;
@@ -93,6 +102,10 @@ class Inference {
         }
       }
     }
+  }
+  static std::optional<RegisterLayout> part_layout(const tile::Slice& s) {
+    const auto dim = static_cast<std::size_t>(s.dim);
+    return layout::narrow(*s.in->layout, dim, s.out->shape[dim]);
   }
   void assign(tile::RegisterTensor* t, const RegisterLayout& l) {
     if (t->layout) return;
@@ -128,6 +141,25 @@ class Inference {
       }
     }
     return best;
+  }
+
+  // wgmma's fragments are fixed. It is asynchronous, so that no conversion can stand between it and its accumulator.
+  void seed_wgmma(const Site& site) {
+    auto* mma = as<tile::Wgmma>(site.stmt);
+    if (mma == nullptr) return;
+    const auto fragments = layout::wgmma_accumulator(mma->acc->shape[0], mma->acc->shape[1]);
+    if (mma->acc->layout && !(*mma->acc->layout == fragments)) {
+      throw Error(ErrorKind::user, mma->loc,
+                  fmt::format("wgmma.mma: {} has the layout {}, but wgmma accumulates in {}", describe(*mma->acc),
+                              mma->acc->layout->to_string(), fragments.to_string()),
+                  "leave the accumulator's layout to inference", {{mma->acc->loc, "declared here"}});
+    }
+    assign(mma->acc, fragments);
+    if (mma->a_registers != nullptr) assign(mma->a_registers, a_fragments(*mma));
+  }
+  static RegisterLayout a_fragments(const tile::Wgmma& mma) {
+    return layout::wgmma_a_fragments(mma.a_registers->shape[0], mma.a_registers->shape[1],
+                                     size_of(mma.a_registers->type));
   }
 
   void seed_dot(const Site& site) {
@@ -211,7 +243,14 @@ class Inference {
       Stmt* s = block[i];
       const auto* nested = as<tile::ThreadGroup>(s);
       for_each_child_block(s, [&](Block& b) { convert_block(b, nested != nullptr ? nested->group : group); });
+      if (auto* slice = as<tile::Slice>(s)) convert_slice(block, i, slice);
       if (auto* dot = as<tile::Dot>(s)) convert_dot(block, i, dot, group);
+      if (auto* mma = as<tile::Wgmma>(s); mma != nullptr && mma->a_registers != nullptr) {
+        const RegisterLayout wanted = a_fragments(*mma);
+        if (!(*mma->a_registers->layout == wanted)) {
+          mma->a_registers = converted(block, i, mma->a_registers, wanted, *mma);
+        }
+      }
       if (auto* compute = as<tile::Compute>(s)) {
         for (tile::RegisterTensor*& in : compute->ins) {
           if (aligned_registers(*compute->out, *in)) continue;
@@ -226,6 +265,24 @@ class Inference {
         if (!(*transpose->in->layout == wanted)) transpose->in = converted(block, i, transpose->in, wanted, *s);
       }
     }
+  }
+
+  void convert_slice(Block& block, std::size_t& i, tile::Slice* slice) {
+    const auto dim = static_cast<std::size_t>(slice->dim);
+    if (!part_layout(*slice)) {  // parts over different threads: give every thread a piece of each part
+      tile::Shape parts(slice->in->shape.size(), 1);
+      parts[dim] = slice->in->shape[dim] / slice->out->shape[dim];
+      slice->in =
+          converted(block, i, slice->in,
+                    layout::local(parts) * layout::default_layout(slice->out->shape, slice->out->group.count), *slice);
+    }
+    const RegisterLayout part = *part_layout(*slice);
+    if (*slice->out->layout == part) return;
+    tile::RegisterTensor* out = slice->out;
+    slice->out = kernel_.new_register(out->type, out->shape, "", slice->loc, out->group);
+    slice->out->layout = part;
+    block.insert(block.begin() + static_cast<std::ptrdiff_t>(i) + 1, conversion(out, slice->out, *slice));
+    ++i;
   }
 
   void convert_dot(Block& block, std::size_t& i, tile::Dot* dot, const tile::Group& group) {

@@ -37,10 +37,13 @@ class Planner {
     for (std::size_t i = 0; i < tiles_.size(); ++i) tiles_[i].tensor = kernel_.shared[i];
     for (const Site& site : walk_.sites) {
       if (const auto* alloc = as<tile::AllocShared>(site.stmt)) alloc_loops[alloc->out->id] = site.loops;
-      if (tile::SharedTensor* t = generic_shared_operand(site.stmt)) use(tiles_[t->id], site, alloc_loops[t->id]);
-      if (tile::SharedTensor* t = async_shared_operand(site.stmt)) {
-        use(tiles_[t->id], site, alloc_loops[t->id]);
-        extend_to_wait(tiles_[t->id], site);
+      for (const SharedUse& u : generic_shared_uses(site.stmt)) {
+        use(tiles_[u.view->tensor->id], site, alloc_loops[u.view->tensor->id]);
+      }
+      for (const SharedUse& u : async_shared_uses(site.stmt)) {
+        Tile& t = tiles_[u.view->tensor->id];
+        use(t, site, alloc_loops[u.view->tensor->id]);
+        extend_to_wait(t, site);
       }
     }
   }
@@ -57,12 +60,21 @@ class Planner {
     t.live.last = std::max(t.live.last, span.last);
   }
 
+  // Whether `stmt` can be what the completion of `issue` is waited for with.
+  static bool completes(const Stmt* issue, const Stmt* stmt) {
+    if (const auto* copy = as<tile::TmaLoad>(issue)) {
+      const auto* wait = as<tile::WaitBarrier>(stmt);
+      return wait != nullptr && wait->barrier.array == copy->barrier.array;
+    }
+    if (issue->kind == StmtKind::tile_TmaStore) return stmt->kind == StmtKind::tile_TmaWait;
+    return stmt->kind == StmtKind::tile_WgmmaWait;
+  }
+
+  // What an engine may still touch is live until the last wait that can cover it, to the end where there is none.
   void extend_to_wait(Tile& t, const Site& issue) {
-    const auto* copy = as<tile::TmaLoad>(issue.stmt);
     int last = -1;
     for (const Site& site : walk_.sites) {
-      const auto* wait = as<tile::WaitBarrier>(site.stmt);
-      if (wait == nullptr || wait->barrier.array != copy->barrier.array) continue;
+      if (!completes(issue.stmt, site.stmt)) continue;
       int end = site.position;
       for (const int loop : site.loops) end = std::max(end, walk_.loops[static_cast<std::size_t>(loop)].last);
       if (end > issue.position) last = std::max(last, end);

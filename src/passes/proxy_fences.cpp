@@ -14,30 +14,47 @@ using namespace ir;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-using TensorSet = std::set<std::uint32_t>;  // by tensor id
+// What engines do with tiles, by tensor id.
+struct AsyncUses {
+  std::set<std::uint32_t> reads, writes;
+  void insert(const AsyncUses& other) {
+    reads.insert(other.reads.begin(), other.reads.end());
+    writes.insert(other.writes.begin(), other.writes.end());
+  }
+  void insert(const SharedUse& use) { (use.write ? writes : reads).insert(use.view->tensor->id); }
+};
 
 struct Touch {
   tile::Group group;
   SourceLoc loc;
+  bool write = false;
 };
-// Generic accesses since the last fence of the threads that made them, by tensor id and first thread.
-using Touched = std::map<std::pair<std::uint32_t, int>, Touch>;
+// Generic accesses since the last fence of the threads that made them, by tensor id, first thread and direction.
+using Touched = std::map<std::tuple<std::uint32_t, int, bool>, Touch>;
 
 bool overlaps(const tile::SharedTensor& a, const tile::SharedTensor& b) {
   return &a == &b || (a.offset < b.offset + b.bytes() && b.offset < a.offset + a.bytes());
 }
+// Whether every thread of `inner` executes what `outer` executes.
 bool covers(const tile::Group& outer, const tile::Group& inner) {
-  return outer.begin <= inner.begin && inner.begin + inner.count <= outer.begin + outer.count;
+  if (outer == inner) return true;
+  return !outer.elect && !outer.each_warp && outer.begin <= inner.begin &&
+         inner.begin + inner.count <= outer.begin + outer.count;
 }
 bool meets(const tile::Group& a, const tile::Group& b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
+bool is_loop(const Stmt* s) { return s->kind == StmtKind::control_For || s->kind == StmtKind::control_Loop; }
 
 class Fences {
  public:
   explicit Fences(tile::Kernel& kernel) : kernel_(kernel) {}
 
   void run() {
+    const Walk walk(kernel_);
+    for (const Site& site : walk.sites) {
+      for (const SharedUse& use : async_shared_uses(site.stmt)) by_group_.emplace_back(site.group, use);
+    }
     backward(kernel_.body, {});
     Touched touched;
     forward(kernel_.body, touched, kernel_.root_group());
@@ -45,27 +62,25 @@ class Fences {
   }
 
  private:
-  // Which tiles the async proxy can touch after each synchronisation; returns the set before the block.
-  TensorSet backward(const Block& block, TensorSet after) {
+  // Which tiles the async proxy can touch after each synchronisation, in the order of the program; returns the set
+  // before the block.
+  AsyncUses backward(const Block& block, AsyncUses after) {
     for (auto it = block.rbegin(); it != block.rend(); ++it) {
       const Stmt* s = *it;
-      if (const tile::SharedTensor* t = async_shared_operand(s)) after.insert(t->id);
+      for (const SharedUse& use : async_shared_uses(s)) after.insert(use);
       if (is_handover(s)) {
-        async_after_[s].insert(after.begin(), after.end());
-      } else if (s->kind == StmtKind::control_For || s->kind == StmtKind::control_Loop) {
+        async_after_[s].insert(after);
+      } else if (is_loop(s)) {
         const Block* body = nullptr;
         for_each_child_block(s, [&](const Block& b) { body = &b; });
         // Once more with what the loop's start needs: what follows the end of the body is its beginning too.
-        TensorSet before = backward(*body, after);
-        before.insert(after.begin(), after.end());
+        AsyncUses before = backward(*body, after);
+        before.insert(after);
         before = backward(*body, before);
-        after.insert(before.begin(), before.end());
+        after.insert(before);
       } else {
-        TensorSet before = after;
-        for_each_child_block(s, [&](const Block& b) {
-          const TensorSet inner = backward(b, after);
-          before.insert(inner.begin(), inner.end());
-        });
+        AsyncUses before = after;
+        for_each_child_block(s, [&](const Block& b) { before.insert(backward(b, after)); });
         after = before;
       }
     }
@@ -73,17 +88,26 @@ class Fences {
   }
 
   static bool is_handover(const Stmt* s) {
-    return s->kind == StmtKind::tile_Sync || s->kind == StmtKind::tile_ArriveBarrier ||
-           s->kind == StmtKind::tile_ArriveExpectTx;
+    switch (s->kind) {
+      case StmtKind::tile_Sync:
+      case StmtKind::tile_ArriveBarrier:
+      case StmtKind::tile_ArriveExpectTx:
+      case StmtKind::tile_NamedBarrierSync:
+      case StmtKind::tile_NamedBarrierArrive:
+      case StmtKind::tile_ClusterSync: return true;
+      default: return false;
+    }
   }
 
   void forward(const Block& block, Touched& touched, const tile::Group& group) {
     for (const Stmt* s : block) {
-      if (const tile::SharedTensor* t = generic_shared_operand(s)) touched[{t->id, group.begin}] = {group, s->loc};
+      for (const SharedUse& use : generic_shared_uses(s)) {
+        touched[{use.view->tensor->id, group.begin, use.write}] = {group, s->loc, use.write};
+      }
       if (s->kind == StmtKind::tile_FenceProxyAsync) fence(touched, group);
       if (is_handover(s)) {
         hand_over(s, touched, group);
-      } else if (s->kind == StmtKind::control_For || s->kind == StmtKind::control_Loop) {
+      } else if (is_loop(s)) {
         for_each_child_block(s, [&](const Block& b) {
           for (int round = 0; round < 2; ++round) {  // the second with what the first leaves behind
             Touched inside = touched;
@@ -93,6 +117,7 @@ class Fences {
         });
       } else {
         const auto* nested = as<tile::ThreadGroup>(s);
+        if (nested != nullptr) around_.emplace_back(s, group);
         Touched merged;
         bool branches = false;
         const Touched before = touched;
@@ -103,6 +128,7 @@ class Fences {
           branches = true;
         });
         if (branches) touched = std::move(merged);
+        if (nested != nullptr) around_.pop_back();
       }
     }
   }
@@ -111,22 +137,47 @@ class Fences {
     std::erase_if(touched, [&](const auto& entry) { return covers(group, entry.second.group); });
   }
 
+  // Ordinary reads matter to a later write of an engine, ordinary writes to any later use by one.
+  bool used_later(const Touch& touch, const tile::SharedTensor& t, const AsyncUses& ahead) const {
+    const auto any = [&](const std::set<std::uint32_t>& ids) {
+      return std::any_of(ids.begin(), ids.end(), [&](std::uint32_t id) { return overlaps(t, *kernel_.shared[id]); });
+    };
+    if (any(ahead.writes) || (touch.write && any(ahead.reads))) return true;
+    // Threads of other groups run beside these, wherever their code stands in the program.
+    return std::any_of(by_group_.begin(), by_group_.end(), [&](const auto& entry) {
+      const auto& [group, use] = entry;
+      return !meets(group, touch.group) && (use.write || touch.write) && overlaps(t, *use.view->tensor);
+    });
+  }
+
   void hand_over(const Stmt* s, Touched& touched, const tile::Group& group) {
-    const TensorSet& ahead = async_after_[s];
-    std::vector<std::string> names;
-    bool needed = false;
+    const AsyncUses& ahead = async_after_[s];
+    std::map<const Stmt*, std::vector<std::string>> places;  // where fences go, with what they hand over
+    std::vector<std::pair<const Stmt*, tile::Group>> order;
     for (const auto& [key, touch] : touched) {
       if (!meets(group, touch.group)) continue;
-      const tile::SharedTensor& t = *kernel_.shared[key.first];
-      const bool later =
-          std::any_of(ahead.begin(), ahead.end(), [&](std::uint32_t id) { return overlaps(t, *kernel_.shared[id]); });
-      if (!later) continue;
-      needed = true;
+      const tile::SharedTensor& t = *kernel_.shared[std::get<0>(key)];
+      if (!used_later(touch, t, ahead)) continue;
+      const auto [place, executing] = place_for(s, group, touch.group);
+      auto& names = places[place];
+      if (names.empty()) order.emplace_back(place, executing);
       names.push_back(fmt::format("{} (line {})", describe(t), touch.loc.line));
     }
-    if (!needed) return;
-    reasons_[s] = fmt::format("hands {} to the TMA engine", fmt::join(names, ", "));
-    fence(touched, group);
+    for (const auto& [place, executing] : order) {
+      reasons_[place] = fmt::format("hands {} to the asynchronous engines", fmt::join(places[place], ", "));
+      fence(touched, executing);
+    }
+  }
+
+  // All threads that made the access execute the fence: where the hand-over is in a part of them, it stands before the
+  // scope of that part.
+  std::pair<const Stmt*, tile::Group> place_for(const Stmt* s, const tile::Group& group,
+                                                const tile::Group& touching) const {
+    if (covers(group, touching)) return {s, group};
+    for (auto it = around_.rbegin(); it != around_.rend(); ++it) {
+      if (covers(it->second, touching)) return {it->first, it->second};
+    }
+    return {s, group};
   }
 
   void insert(Block& block) {
@@ -141,7 +192,9 @@ class Fences {
   }
 
   tile::Kernel& kernel_;
-  std::map<const Stmt*, TensorSet> async_after_;  // looked up only, never iterated
+  std::vector<std::pair<tile::Group, SharedUse>> by_group_;
+  std::vector<std::pair<const Stmt*, tile::Group>> around_;  // open group scopes, with the group outside each
+  std::map<const Stmt*, AsyncUses> async_after_;             // looked up only, never iterated
   std::map<const Stmt*, std::string> reasons_;
 };
 

@@ -30,14 +30,90 @@ std::int64_t fragment_words(const tile::RegisterTensor& t, std::size_t k_dim) {
 
 std::int64_t registers_of(const tile::RegisterTensor& tensor) { return words(tensor, tensor.layout->local_size()); }
 
+namespace {
+
+bool meets(const tile::Group& a, const tile::Group& b) {
+  return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
+}
+
+// What registers(n) leaves each warpgroup with: of several the last in the program.
+struct Reallocation {
+  const Site* site = nullptr;
+  int count = 0;
+};
+std::vector<Reallocation> reallocations(const tile::Kernel& kernel, const Walk& walk) {
+  std::vector<Reallocation> result(static_cast<std::size_t>((kernel.warps + 3) / 4));
+  for (const Site& site : walk.sites) {
+    const auto* set = as<tile::SetRegisters>(site.stmt);
+    if (set == nullptr) continue;
+    for (int w = site.group.begin / 128; w < (site.group.begin + site.group.count) / 128; ++w) {
+      result[static_cast<std::size_t>(w)] = {&site, set->count};
+    }
+  }
+  return result;
+}
+
+// The pool that setmaxnreg moves registers in is what the block was launched with (PTX ISA 9.7.19.5): an increase that
+// it can never grant waits for ever.
+void check_budget(const tile::Kernel& kernel, const std::vector<Reallocation>& groups) {
+  const int threads = kernel.warps * 32;
+  const int launch = launch_registers(threads);
+  std::int64_t sum = 0;
+  std::vector<Note> notes;
+  const Site* last = nullptr;
+  for (std::size_t w = 0; w < groups.size(); ++w) {
+    const int members = std::min(128, threads - static_cast<int>(w) * 128);
+    sum += static_cast<std::int64_t>(members) * (groups[w].site != nullptr ? groups[w].count : launch);
+    if (groups[w].site == nullptr) continue;
+    last = groups[w].site;
+    notes.push_back({last->stmt->loc, fmt::format("{} registers for warpgroup {}", groups[w].count, w)});
+  }
+  if (last == nullptr || sum <= static_cast<std::int64_t>(launch) * threads) return;
+  throw Error(ErrorKind::user, last->stmt->loc,
+              fmt::format("registers(): the block's threads ask for {} registers together, but are launched with {} "
+                          "({} threads of {})",
+                          sum, static_cast<std::int64_t>(launch) * threads, threads, launch),
+              fmt::format("let one group give back what another takes: over the {} warpgroups the counts may add up to "
+                          "{}, for instance 40 for a producer and 232 for each of two consumers",
+                          groups.size(), launch * static_cast<int>(groups.size())),
+              std::move(notes));
+}
+
+}  // namespace
+
+int launch_registers(int threads) { return std::min(256, 65536 / threads / 8 * 8); }
+
+int register_limit(const tile::Group& group, const std::vector<int>& of_warpgroup) {
+  return std::min(max_registers, of_warpgroup[static_cast<std::size_t>(group.begin / 128)]);
+}
+
+bool reallocates_registers(tile::Kernel& kernel) {
+  const Walk walk(kernel);
+  return std::any_of(walk.sites.begin(), walk.sites.end(),
+                     [](const Site& site) { return site.stmt->kind == StmtKind::tile_SetRegisters; });
+}
+
+std::vector<int> registers_of_warpgroups(tile::Kernel& kernel) {
+  const Walk walk(kernel);
+  const auto groups = reallocations(kernel, walk);
+  check_budget(kernel, groups);
+  std::vector<int> result;
+  for (const Reallocation& g : groups) {
+    result.push_back(g.site != nullptr ? g.count : launch_registers(kernel.warps * 32));
+  }
+  return result;
+}
+
 RegisterNeed estimate_registers(tile::Kernel& kernel) {
+  const std::vector<int> limits = registers_of_warpgroups(kernel);
   for (const tile::RegisterTensor* t : kernel.registers) {
-    if (registers_of(*t) <= max_registers) continue;
-    throw Error(
-        ErrorKind::user, t->loc,
-        fmt::format("{}: {} [{}] over {} needs {} registers a thread, the limit is {}", describe(*t), name_of(t->type),
-                    fmt::join(t->shape, ", "), to_string(t->group), registers_of(*t), max_registers),
-        "use a smaller tile or more warps");
+    const int limit = register_limit(t->group, limits);
+    if (registers_of(*t) <= limit) continue;
+    throw Error(ErrorKind::user, t->loc,
+                fmt::format("{}: {} [{}] over {} needs {} registers a thread, the limit is {}", describe(*t),
+                            name_of(t->type), fmt::join(t->shape, ", "), to_string(t->group), registers_of(*t), limit),
+                limit < max_registers ? "use a smaller tile, fewer warps, or registers() for this group"
+                                      : "use a smaller tile or more warps");
   }
   const Walk walk(kernel);
   std::vector<Span> live(kernel.registers.size(), {INT32_MAX, -1});
@@ -59,6 +135,8 @@ RegisterNeed estimate_registers(tile::Kernel& kernel) {
         }
       }
     }
+    // A part of a tile is the tile's own registers until one of them is written.
+    if (const auto* slice = as<tile::Slice>(site.stmt)) streamed[slice->out->id] = true;
     if (const auto* transpose = as<tile::Transpose>(site.stmt))
       streamed[transpose->out->id] = streamed[transpose->in->id];
   }
@@ -66,6 +144,7 @@ RegisterNeed estimate_registers(tile::Kernel& kernel) {
   for (const Site& site : walk.sites) {
     std::int64_t sum = 0;
     for (const tile::RegisterTensor* t : kernel.registers) {
+      if (!meets(t->group, site.group)) continue;  // other threads' registers
       if (live[t->id].contains(site.position) && !streamed[t->id]) sum += registers_of(*t);
     }
     // The result of an elementwise instruction takes the registers of an operand that ends there, piece by piece.

@@ -1,6 +1,8 @@
 // How many 32-bit registers a thread will need, estimated from the live register tensors.
 #pragma once
 
+#include <vector>
+
 #include "ir/tile.hpp"
 
 namespace tessera::passes {
@@ -9,6 +11,15 @@ inline constexpr int max_registers = 255;  // a thread's limit on sm_90
 
 // 32-bit registers that one thread holds of `tensor`.
 std::int64_t registers_of(const ir::tile::RegisterTensor& tensor);
+
+// What each thread is launched with where the compiler may use all of an SM for one block, in units of 8.
+int launch_registers(int threads);
+// Registers of a thread of each warpgroup, after registers(n). Throws a user Error where the groups together ask for
+// more than the block is launched with.
+std::vector<int> registers_of_warpgroups(ir::tile::Kernel& kernel);
+// Whether any group calls registers(): what the groups then share is what one block alone is launched with.
+bool reallocates_registers(ir::tile::Kernel& kernel);
+int register_limit(const ir::tile::Group& group, const std::vector<int>& of_warpgroup);
 
 struct RegisterNeed {
   int tiles = 0;     // the largest sum of live tensors at any statement, streamed operands counted by their fragments

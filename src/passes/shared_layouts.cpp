@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "layout/atoms.hpp"
+#include "passes/shared_views.hpp"
 #include "passes/walk.hpp"
 #include "tessera/core/error.hpp"
 
@@ -16,8 +17,8 @@ using layout::SharedLayout;
 namespace {
 
 struct Uses {
-  bool tma = false;
-  bool ldmatrix = false;
+  bool async = false;     // TMA, wgmma
+  bool matrices = false;  // ldmatrix, stmatrix
 };
 
 // Panels of a swizzled tile must begin on the 128 bytes that a TMA copy needs.
@@ -37,9 +38,8 @@ SharedLayout widest(const tile::SharedTensor& t) {
 
 }  // namespace
 
-std::optional<LdMatrixPlan> plan_ldmatrix(const tile::RegisterTensor& out, const tile::SharedTensor& src,
-                                          const SharedLayout& shared) {
-  if (size_of(src.type) != 2 || src.shape.size() != 2) return std::nullopt;
+std::optional<LdMatrixPlan> plan_ldmatrix(const tile::RegisterTensor& out, const SharedLayout& shared) {
+  if (size_of(out.type) != 2 || shared.shape().size() != 2) return std::nullopt;
   if (out.group.count % 32 != 0 || out.group.begin % 32 != 0) return std::nullopt;
   // Every row of eight elements must be 16 contiguous, aligned bytes.
   const auto rows_contiguous = [&](std::size_t dim) {
@@ -73,37 +73,45 @@ void choose_shared_layouts(tile::Kernel& kernel) {
   std::vector<Uses> uses(kernel.shared.size());
   const Walk walk(kernel);
   for (const Site& site : walk.sites) {
-    if (const auto* copy = as<tile::TmaLoad>(site.stmt)) uses[copy->dst->id].tma = true;
-    if (const auto* load = as<tile::LoadShared>(site.stmt)) {
-      const SharedLayout probe =
-          load->src->layout ? *load->src->layout : layout::shared_row_major(load->src->shape, size_of(load->src->type));
-      if (plan_ldmatrix(*load->out, *load->src, probe)) uses[load->src->id].ldmatrix = true;
-    }
+    for (const SharedUse& use : async_shared_uses(site.stmt)) uses[use.view->tensor->id].async = true;
+    const tile::SharedView* view = nullptr;
+    const tile::RegisterTensor* registers = nullptr;
+    if (const auto* load = as<tile::LoadShared>(site.stmt)) view = load->src, registers = load->out;
+    if (const auto* store = as<tile::StoreShared>(site.stmt)) view = store->dst, registers = store->src;
+    if (view == nullptr) continue;
+    const tile::SharedTensor& t = *view->tensor;
+    const auto probe = layout_in(*view, t.layout ? *t.layout : layout::shared_row_major(t.shape, size_of(t.type)));
+    if (probe && plan_ldmatrix(*registers, *probe)) uses[t.id].matrices = true;
   }
   for (tile::SharedTensor* t : kernel.shared) {
     if (t->layout) continue;
     const Uses& u = uses[t->id];
     const bool rows_of_16 = !t->shape.empty() && t->shape.back() * size_of(t->type) % 16 == 0;
-    t->layout = (u.tma || u.ldmatrix) && rows_of_16 ? widest(*t) : layout::shared_row_major(t->shape, size_of(t->type));
+    t->layout =
+        (u.async || u.matrices) && rows_of_16 ? widest(*t) : layout::shared_row_major(t->shape, size_of(t->type));
   }
 }
 
 namespace {
 
-[[noreturn]] void no_boxes(const tile::SharedTensor& dst, SourceLoc loc, const std::string& why, std::string help) {
+[[noreturn]] void no_boxes(const tile::SharedView& view, SourceLoc loc, const std::string& call, const std::string& why,
+                           std::string help) {
+  const tile::SharedTensor& t = *view.tensor;
   throw Error(ErrorKind::user, loc,
-              fmt::format("tma.global_to_shared: {} of shape [{}] in layout {} is not a set of TMA boxes: {}",
-                          describe(dst), fmt::join(dst.shape, ", "), dst.layout->to_string(), why),
-              std::move(help), {{dst.loc, fmt::format("{} is declared here", describe(dst))}});
+              fmt::format("{}: {} of shape [{}] in layout {} is not a set of TMA boxes: {}", call, describe(t),
+                          fmt::join(view.shape(), ", "), t.layout->to_string(), why),
+              std::move(help), {{t.loc, fmt::format("{} is declared here", describe(t))}});
 }
 
 }  // namespace
 
-BoxPlan plan_boxes(const tile::SharedTensor& dst, SourceLoc loc) {
-  const SharedLayout& l = *dst.layout;
-  const std::size_t rank = dst.shape.size();
+BoxPlan plan_boxes(const tile::SharedView& view, SourceLoc loc, const std::string& call) {
+  const SharedLayout l = layout_of(view, loc, call);
+  const tile::Shape shape = view.shape();
+  const std::size_t rank = shape.size();
   const auto groups = l.grouped_modes();
-  if (rank == 0 || rank > 5) no_boxes(dst, loc, fmt::format("rank {} is not 1..5", rank), "use 1 to 5 dimensions");
+  if (rank == 0 || rank > 5)
+    no_boxes(view, loc, call, fmt::format("rank {} is not 1..5", rank), "use 1 to 5 dimensions");
   // The innermost mode of the last dimension is a row of the box; other modes of that dimension select panels.
   std::int64_t row = 1;
   std::vector<std::size_t> panel_modes;
@@ -116,41 +124,41 @@ BoxPlan plan_boxes(const tile::SharedTensor& dst, SourceLoc loc) {
     }
   }
   BoxPlan plan;
-  plan.box.assign(dst.shape.begin(), dst.shape.end());
+  plan.box.assign(shape.begin(), shape.end());
   plan.box[rank - 1] = row;
   const std::int64_t row_bytes = row * l.element_bytes();
   const std::int64_t span = layout::swizzle_span(l.swizzle());
   if (row_bytes % 16 != 0) {
-    no_boxes(dst, loc, fmt::format("its rows are {} bytes, and a box row must be a multiple of 16", row_bytes),
+    no_boxes(view, loc, call, fmt::format("its rows are {} bytes, and a box row must be a multiple of 16", row_bytes),
              fmt::format("make the last extent a multiple of {}", 16 / l.element_bytes()));
   }
   if (span != 0 && row_bytes > span) {
-    no_boxes(dst, loc, fmt::format("a box row of {} bytes is wider than the {}-byte swizzle", row_bytes, span),
+    no_boxes(view, loc, call, fmt::format("a box row of {} bytes is wider than the {}-byte swizzle", row_bytes, span),
              "use a wider swizzle, or panels of one swizzle span");
   }
   if (row > 256) {
-    no_boxes(dst, loc, fmt::format("a box row of {} elements is over the limit of 256", row),
+    no_boxes(view, loc, call, fmt::format("a box row of {} elements is over the limit of 256", row),
              "make the last extent at most 256 elements, or use a swizzled layout, which is split into panels");
   }
   // Inside a box memory order is row-major and dense.
   std::int64_t dense = row;
   for (std::size_t d = rank - 1; d-- > 0;) {
-    if (dst.shape[d] == 1) continue;
+    if (shape[d] == 1) continue;
     if (groups[d].size() != 1 || l.mode_strides()[static_cast<std::size_t>(groups[d][0])] != dense) {
-      no_boxes(dst, loc, fmt::format("dimension {} does not follow its rows densely", d),
+      no_boxes(view, loc, call, fmt::format("dimension {} does not follow its rows densely", d),
                "use the default layout, shared_row_major or a swizzled layout");
     }
-    dense *= dst.shape[d];
+    dense *= shape[d];
   }
   // Only the outermost extent can be cut without holes in memory.
   std::size_t outer = 0;
-  while (outer + 1 < rank - 1 && dst.shape[outer] == 1) ++outer;
+  while (outer + 1 < rank - 1 && shape[outer] == 1) ++outer;
   for (std::size_t d = 0; d + 1 < rank; ++d) {
-    if (dst.shape[d] <= 256) continue;
+    if (shape[d] <= 256) continue;
     std::int64_t rows = 256;
-    while (dst.shape[d] % rows != 0) --rows;
+    while (shape[d] % rows != 0) --rows;
     if (d != outer || (rows * row_bytes) % 128 != 0) {
-      no_boxes(dst, loc, fmt::format("extent {} of dimension {} is over the box limit of 256", dst.shape[d], d),
+      no_boxes(view, loc, call, fmt::format("extent {} of dimension {} is over the box limit of 256", shape[d], d),
                "make every extent at most 256");
     }
     plan.box[d] = rows;
@@ -161,7 +169,7 @@ BoxPlan plan_boxes(const tile::SharedTensor& dst, SourceLoc loc) {
     std::size_t d = rank;
     while (d-- > 0) {
       origin[d] += plan.box[d];
-      if (origin[d] < dst.shape[d]) break;
+      if (origin[d] < shape[d]) break;
       origin[d] = 0;
     }
     if (d == static_cast<std::size_t>(-1)) break;

@@ -15,10 +15,12 @@ struct LdMatrixPlan {
   bool transposed = false;        // .trans
   bool swapped = false;  // the shared tile's first dimension is the contiguous one: rows and columns trade roles
 };
-std::optional<LdMatrixPlan> plan_ldmatrix(const ir::tile::RegisterTensor& out, const ir::tile::SharedTensor& src,
+// Also how a store_shared can be done by stmatrix. `shared`: the layout of the view.
+std::optional<LdMatrixPlan> plan_ldmatrix(const ir::tile::RegisterTensor& registers,
                                           const layout::SharedLayout& shared);
 
-// TMA boxes that together fill a shared tile: the tile index of each box's first element and its shared byte offset.
+// TMA boxes that together make a part of a shared tile: the index of each box's first element in it, and its byte
+// offset from the part's first.
 struct BoxPlan {
   std::vector<std::int64_t> box;  // elements, one a dimension of the tile (outermost first)
   struct Box {
@@ -27,7 +29,7 @@ struct BoxPlan {
   };
   std::vector<Box> boxes;
 };
-// Throws a user Error where no set of boxes fills the tile in this layout.
-BoxPlan plan_boxes(const ir::tile::SharedTensor& dst, SourceLoc loc);
+// Throws a user Error where no set of boxes makes the view in this layout. `call`: the instruction, for messages.
+BoxPlan plan_boxes(const ir::tile::SharedView& view, SourceLoc loc, const std::string& call);
 
 }  // namespace tessera::passes

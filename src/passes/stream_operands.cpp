@@ -1,6 +1,7 @@
 #include "passes/stream_operands.hpp"
 
 #include "passes/shared_layouts.hpp"
+#include "passes/shared_views.hpp"
 #include "passes/walk.hpp"
 
 namespace tessera::passes {
@@ -34,7 +35,7 @@ void stream_block(Block& block, const std::vector<Uses>& uses) {
   for (std::size_t i = 0; i < block.size(); ++i) {
     for_each_child_block(block[i], [&](Block& b) { stream_block(b, uses); });
     auto* load = as<tile::LoadShared>(block[i]);
-    if (load == nullptr || !plan_ldmatrix(*load->out, *load->src, *load->src->layout)) continue;
+    if (load == nullptr || !plan_ldmatrix(*load->out, layout_of(*load->src, load->loc, "load_shared()"))) continue;
     const tile::RegisterTensor* tile = load->out;
     for (std::size_t j = i + 1; j < block.size() && keeps_shared_memory(block[j]); ++j) {
       if (uses[tile->id].reads != 1 || uses[tile->id].writes != 1) break;

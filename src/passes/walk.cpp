@@ -63,6 +63,10 @@ Operands register_operands(Stmt* stmt) {
                     o.reads = {s.in};
                     o.writes = {s.out};
                   },
+                  [&](tile::Slice& s) {
+                    o.reads = {s.in};
+                    o.writes = {s.out};
+                  },
                   [&](tile::ConvertLayout& s) {
                     o.reads = {s.in};
                     o.writes = {s.out};
@@ -75,6 +79,11 @@ Operands register_operands(Stmt* stmt) {
                     o.reads = {s.a, s.b, s.acc};
                     o.writes = {s.acc};
                   },
+                  [&](tile::Wgmma& s) {
+                    o.reads = {s.acc};
+                    if (s.a_registers != nullptr) o.reads.push_back(s.a_registers);
+                    o.writes = {s.acc};
+                  },
                   [&](tile::PrintTensor& s) {
                     if (s.tensor != nullptr) o.reads = {s.tensor};
                   },
@@ -83,19 +92,27 @@ Operands register_operands(Stmt* stmt) {
   return o;
 }
 
-tile::SharedTensor* generic_shared_operand(const Stmt* stmt) {
-  if (const auto* s = as<tile::LoadShared>(stmt)) return s->src;
-  if (const auto* s = as<tile::StoreShared>(stmt)) return s->dst;
-  if (const auto* s = as<tile::PrintTensor>(stmt)) return s->shared;
-  return nullptr;
+std::vector<SharedUse> generic_shared_uses(const Stmt* stmt) {
+  if (const auto* s = as<tile::LoadShared>(stmt)) return {{s->src, false}};
+  if (const auto* s = as<tile::StoreShared>(stmt)) return {{s->dst, true}};
+  if (const auto* s = as<tile::PrintTensor>(stmt); s != nullptr && s->shared != nullptr) return {{s->shared, false}};
+  return {};
 }
 
-tile::SharedTensor* async_shared_operand(const Stmt* stmt) {
-  if (const auto* s = as<tile::TmaLoad>(stmt)) return s->dst;
-  return nullptr;
+std::vector<SharedUse> async_shared_uses(const Stmt* stmt) {
+  if (const auto* s = as<tile::TmaLoad>(stmt)) return {{s->dst, true}};
+  if (const auto* s = as<tile::TmaStore>(stmt)) return {{s->src, false}};
+  if (const auto* s = as<tile::Wgmma>(stmt)) {
+    if (s->a == nullptr) return {{s->b, false}};
+    return {{s->a, false}, {s->b, false}};
+  }
+  return {};
 }
 
 std::string to_string(const tile::Group& group) {
+  if (group.each_warp) {
+    return fmt::format("one thread of each warp of threads {}..{}", group.begin, group.begin + group.count - 1);
+  }
   if (group.elect) return fmt::format("one elected thread of warp {}", group.begin / 32);
   if (group.count == 1) return fmt::format("thread {}", group.begin);
   return fmt::format("threads {}..{}", group.begin, group.begin + group.count - 1);

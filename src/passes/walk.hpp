@@ -38,9 +38,13 @@ struct Operands {
 };
 Operands register_operands(ir::Stmt* stmt);
 
-// How a statement touches shared memory through the generic proxy, and through the async proxy.
-ir::tile::SharedTensor* generic_shared_operand(const ir::Stmt* stmt);
-ir::tile::SharedTensor* async_shared_operand(const ir::Stmt* stmt);
+// How a statement touches shared memory, through the generic proxy and through the async proxy (TMA, wgmma).
+struct SharedUse {
+  const ir::tile::SharedView* view = nullptr;
+  bool write = false;
+};
+std::vector<SharedUse> generic_shared_uses(const ir::Stmt* stmt);
+std::vector<SharedUse> async_shared_uses(const ir::Stmt* stmt);
 
 // The group as text: "threads 0..127", "one elected thread of warp 0".
 std::string to_string(const ir::tile::Group& group);

@@ -123,7 +123,7 @@ void Specialisation::rank(Bucket* bucket, RuntimeArguments arguments, SourceLoc 
     const std::vector<std::size_t> wanted = ranked_rows(rows);
     load(wanted, progress);
     for (const std::size_t i : wanted) rows[i] = variants_[i].row;
-    prune_spills(rows);
+    prune_flaws(rows);
   }
   if (ranked_rows(rows).empty()) {
     throw tune::no_candidate(rows, environment_.program.name, environment_.program.loc);
@@ -141,15 +141,16 @@ void Specialisation::rank(Bucket* bucket, RuntimeArguments arguments, SourceLoc 
   }
 }
 
-// A candidate that spills is not worth its time while one does not.
-void Specialisation::prune_spills(std::vector<CandidateReport>& rows) const {
+// A candidate that spills, or whose wgmmas the assembler serialises, is not worth its time while one is without a flaw.
+void Specialisation::prune_flaws(std::vector<CandidateReport>& rows) const {
   const std::vector<std::size_t> ranked = ranked_rows(rows);
-  const auto spills = [&](std::size_t i) { return rows[i].spill_bytes > 0; };
-  if (std::all_of(ranked.begin(), ranked.end(), spills)) return;
+  if (std::all_of(ranked.begin(), ranked.end(), [&](std::size_t i) { return rows[i].flawed(); })) return;
   for (const std::size_t i : ranked) {
-    if (!spills(i)) continue;
-    rows[i].status = Status::pruned;
-    rows[i].reason = fmt::format("spills {} bytes of registers, others do not", rows[i].spill_bytes);
+    CandidateReport& row = rows[i];
+    if (!row.flawed()) continue;
+    row.status = Status::pruned;
+    row.reason = row.spill_bytes > 0 ? fmt::format("spills {} bytes of registers, others do not", row.spill_bytes)
+                                     : fmt::format("{}; others have no such remark", row.remarks.front());
   }
 }
 

@@ -15,7 +15,8 @@ namespace {
 class CudaExecutable final : public runtime::Executable {
  public:
   CudaExecutable(int device, const ir::thread::Kernel& kernel, const std::vector<char>& cubin)
-      : module_(device, cubin, cuda::function_name(kernel), kernel.shared_bytes),
+      : module_(device, cubin, cuda::function_name(kernel), kernel.shared_bytes,
+                {kernel.cluster, kernel.dependent_launch}),
         threads_(static_cast<unsigned>(kernel.warps) * 32) {}
 
   void launch(const runtime::LaunchPlan& plan, void* stream) const override {

@@ -45,7 +45,9 @@ Device Device::best() {
   return sim();
 }
 
-Device Device::sim(SimOptions options) { return Device(detail::make_sim_device(std::move(options))); }
+Device Device::sim(SimOptions options, SourceLoc loc) {
+  return Device(detail::make_sim_device(std::move(options), loc));
+}
 Device Device::cuda(int ordinal, SourceLoc loc) { return Device(detail::make_cuda_device(ordinal, loc)); }
 
 std::string Device::name() const { return state_->name(); }

@@ -54,6 +54,8 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   virtual int ordinal() const { return -1; }
   virtual std::string driver() const = 0;  // for records; empty for a simulated device
   virtual int multiprocessors() const = 0;
+  // As many as a kernel's grid may ask for (sm_count): the device's, or a number that is quick to simulate.
+  virtual int sm_count() const { return multiprocessors(); }
   virtual bool needs_cubin() const = 0;
   // Host code may read and write the memory of the device.
   virtual bool host_memory() const = 0;
@@ -79,7 +81,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   std::atomic<std::uint64_t> seeds{0};  // default seeds handed out so far
 };
 
-std::shared_ptr<DeviceState> make_sim_device(SimOptions options);
+std::shared_ptr<DeviceState> make_sim_device(SimOptions options, SourceLoc loc = {});
 // Throws an unsupported Error if there is no such GPU or it cannot run sm_90a code.
 std::shared_ptr<DeviceState> make_cuda_device(int ordinal, SourceLoc loc);
 

@@ -27,10 +27,11 @@ class Planner {
 
   void run(LaunchPlan* plan) {
     for (const ViewExtent& view : kernel_.views) check_extents(view);
-    plan->grid = evaluate_grid(kernel_, values_, call_);
+    plan->grid = evaluate_grid(kernel_, values_, call_, device_.sm_count());
     plan->empty = std::any_of(plan->grid.begin(), plan->grid.end(), [](std::int64_t g) { return g == 0; });
     if (plan->empty) return;
     check_grid(plan->grid);
+    check_cluster(plan->grid);
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       if (kernel_.params[i].is_pointer) check_pointer(i);
     }
@@ -48,7 +49,7 @@ class Planner {
   }
   std::vector<std::int64_t> shape_of(const ViewExtent& view) const {
     std::vector<std::int64_t> shape;
-    for (const ir::Expr* e : view.shape) shape.push_back(ir::evaluate_on_host(e, values_));
+    for (const ir::Expr* e : view.shape) shape.push_back(ir::evaluate_on_host(e, values_, device_.sm_count()));
     return shape;
   }
   static std::string view_text(const ViewExtent& view, const std::vector<std::int64_t>& shape) {
@@ -82,6 +83,18 @@ class Planner {
     }
   }
 
+  void check_cluster(const std::array<std::int64_t, 3>& grid) const {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::int64_t cluster = kernel_.cluster[axis];
+      if (grid[axis] % cluster == 0) continue;
+      const std::int64_t rounded = (grid[axis] / cluster + 1) * cluster;
+      fail(fmt::format("attrs.blocks gives {} blocks along {}, which is not a multiple of the {} of a cluster",
+                       grid[axis], "xyz"[axis], cluster),
+           fmt::format("round the grid up (here to {}) and let blocks without work take part, or use a smaller cluster",
+                       rounded));
+    }
+  }
+
   void check_pointer(std::size_t index) const {
     const PtrValue& value = arguments_[index]->pointer;
     if (value.pointer == nullptr) {
@@ -112,7 +125,8 @@ class Planner {
   void check_view(const ViewExtent& view) const {
     const PtrValue& value = arguments_[view.param]->pointer;
     if (value.bytes == PtrValue::unknown_bytes) return;
-    const std::int64_t elements = view.elements == nullptr ? 0 : ir::evaluate_on_host(view.elements, values_);
+    const std::int64_t elements =
+        view.elements == nullptr ? 0 : ir::evaluate_on_host(view.elements, values_, device_.sm_count());
     const std::int64_t width = size_of(view.type);
     if (elements <= static_cast<std::int64_t>(value.bytes) / width) return;
     fail(fmt::format("{} has {} bytes, but {} of it needs {}", param_text(view.param), value.bytes,
@@ -134,12 +148,12 @@ class Planner {
       const PtrValue& value = arguments_[i]->pointer;
       plan->values[i] = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(value.pointer));
       plan->bytes[i] = value.bytes == PtrValue::unknown_bytes
-                           ? reached_bytes(kernel_, values_, static_cast<std::uint32_t>(i))
+                           ? reached_bytes(kernel_, values_, static_cast<std::uint32_t>(i), device_.sm_count())
                            : value.bytes;
     }
     for (std::size_t i = 0; i < plan->maps.size(); ++i) {
       const ir::thread::TensorMap& map = kernel_.tensor_maps[i];
-      const ResolvedMap resolved = resolve(map, values_, arguments_[map.param]->pointer.pointer);
+      const ResolvedMap resolved = resolve(map, values_, arguments_[map.param]->pointer.pointer, device_.sm_count());
       validate(map, resolved, call_);
       if (!resolved.empty) device_.encode(map, resolved, &plan->maps[i]);
     }
@@ -169,21 +183,22 @@ void make_plan(const Kernel& kernel, RuntimeArguments arguments, const detail::D
   Planner(kernel, arguments, device, call).run(plan);
 }
 
-std::size_t reached_bytes(const Kernel& kernel, std::span<const std::int64_t> values, std::uint32_t param) {
+std::size_t reached_bytes(const Kernel& kernel, std::span<const std::int64_t> values, std::uint32_t param, int sms) {
   std::size_t bytes = 0;
   for (const ViewExtent& view : kernel.views) {
     if (view.param != param || view.elements == nullptr) continue;
-    const std::int64_t elements = std::max<std::int64_t>(0, ir::evaluate_on_host(view.elements, values));
+    const std::int64_t elements = std::max<std::int64_t>(0, ir::evaluate_on_host(view.elements, values, sms));
     bytes = std::max(bytes, static_cast<std::size_t>(elements) * static_cast<std::size_t>(size_of(view.type)));
   }
   return bytes;
 }
 
-std::array<std::int64_t, 3> evaluate_grid(const Kernel& kernel, std::span<const std::int64_t> values, SourceLoc call) {
+std::array<std::int64_t, 3> evaluate_grid(const Kernel& kernel, std::span<const std::int64_t> values, SourceLoc call,
+                                          int sms) {
   std::array<std::int64_t, 3> grid{1, 1, 1};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (kernel.grid[axis] == nullptr) continue;
-    grid[axis] = ir::evaluate_on_host(kernel.grid[axis], values);
+    grid[axis] = ir::evaluate_on_host(kernel.grid[axis], values, sms);
     if (grid[axis] < 0) {
       throw Error(ErrorKind::user, call,
                   fmt::format("{}: attrs.blocks gives {} blocks along {}", kernel.name, grid[axis], "xyz"[axis]),

@@ -23,10 +23,11 @@ void make_plan(const ir::thread::Kernel& kernel, RuntimeArguments arguments, con
                SourceLoc call, LaunchPlan* plan);
 
 // Bytes of pointer parameter `param` that the kernel's views reach; 0 if it has none.
-std::size_t reached_bytes(const ir::thread::Kernel& kernel, std::span<const std::int64_t> values, std::uint32_t param);
+std::size_t reached_bytes(const ir::thread::Kernel& kernel, std::span<const std::int64_t> values, std::uint32_t param,
+                          int sms);
 
-// The grid, checked against negative values only.
+// The grid of a device of `sms` multiprocessors, checked against negative values only.
 std::array<std::int64_t, 3> evaluate_grid(const ir::thread::Kernel& kernel, std::span<const std::int64_t> values,
-                                          SourceLoc call);
+                                          SourceLoc call, int sms);
 
 }  // namespace tessera::runtime

@@ -47,6 +47,8 @@ void normal_numbers(void* out, DType type, std::size_t count, std::uint64_t seed
   if (type == DType::f16) fill(static_cast<float16*>(out), count, seed);
   if (type == DType::bf16) fill(static_cast<bfloat16*>(out), count, seed);
   if (type == DType::f32) fill(static_cast<float*>(out), count, seed);
+  if (type == DType::f8e4m3) fill(static_cast<float8_e4m3*>(out), count, seed);
+  if (type == DType::f8e5m2) fill(static_cast<float8_e5m2*>(out), count, seed);
 }
 
 }  // namespace tessera::runtime

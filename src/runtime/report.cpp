@@ -40,6 +40,7 @@ std::string row_text(const CandidateReport& row, std::size_t width) {
     line += fmt::format("  about {} registers", row.register_estimate);
   if (row.shared_bytes > 0) line += fmt::format("  {} B shared", row.shared_bytes);
   if (row.spill_bytes > 0) line += fmt::format("  spills {} B", row.spill_bytes);
+  if (!row.remarks.empty() && row.status != CandidateReport::Status::pruned) line += "  " + row.remarks.front();
   if (!row.reason.empty()) line += "  " + row.reason;
   return line + "\n";
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::align_val_t alignment{256};
 constexpr int multiprocessors_of_h200 = 132;
+constexpr int most_sms = 1024;
 
 sim::Schedule to_sim(const Schedule& schedule) {
   sim::Schedule result;
@@ -57,6 +58,7 @@ class SimDevice final : public DeviceState {
   bool simulated() const override { return true; }
   std::string driver() const override { return {}; }
   int multiprocessors() const override { return multiprocessors_of_h200; }
+  int sm_count() const override { return options_.sms; }
   bool needs_cubin() const override { return false; }
   bool host_memory() const override { return true; }
 
@@ -79,6 +81,7 @@ class SimDevice final : public DeviceState {
     sim::Options options;
     options.schedule = to_sim(options_.schedule);
     options.threads = options_.threads;
+    options.sms = options_.sms;
     options.print = options_.print;
     options.check_proxy_handover = options_.check_proxy_handover;
     return std::make_unique<SimExecutable>(std::move(kernel), std::move(options));
@@ -91,7 +94,11 @@ class SimDevice final : public DeviceState {
 
 }  // namespace
 
-std::shared_ptr<DeviceState> make_sim_device(SimOptions options) {
+std::shared_ptr<DeviceState> make_sim_device(SimOptions options, SourceLoc loc) {
+  if (options.sms < 1 || options.sms > most_sms) {
+    throw Error(ErrorKind::user, loc, fmt::format("Device::sim: sms = {}", options.sms),
+                fmt::format("give a number of multiprocessors from 1 to {}", most_sms));
+  }
   return std::make_shared<SimDevice>(std::move(options));
 }
 

@@ -76,7 +76,7 @@ class Specialisation {
   void load(const std::vector<std::size_t>& which, ProgressTask& progress);
   void require_candidate(const std::vector<CandidateReport>& rows) const;
   Plans plan_all(std::vector<CandidateReport>& rows, RuntimeArguments arguments, SourceLoc call) const;
-  void prune_spills(std::vector<CandidateReport>& rows) const;
+  void prune_flaws(std::vector<CandidateReport>& rows) const;
   void estimate(Bucket* bucket, RuntimeArguments arguments, const Plans& plans);
   bool measure(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, ProgressTask& progress);
   std::string identity(const Bucket& bucket) const;

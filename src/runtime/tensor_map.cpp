@@ -108,15 +108,15 @@ class Rules {
 
 }  // namespace
 
-ResolvedMap resolve(const TensorMap& map, std::span<const std::int64_t> params, const void* pointer) {
+ResolvedMap resolve(const TensorMap& map, std::span<const std::int64_t> params, const void* pointer, int sms) {
   ResolvedMap result;
-  const std::int64_t offset = map.base_offset == nullptr ? 0 : ir::evaluate_on_host(map.base_offset, params);
+  const std::int64_t offset = map.base_offset == nullptr ? 0 : ir::evaluate_on_host(map.base_offset, params, sms);
   result.base = reinterpret_cast<std::uintptr_t>(pointer) + static_cast<std::uint64_t>(offset * size_of(map.type));
   for (const ir::Expr* e : map.dims) {
-    result.dims.push_back(ir::evaluate_on_host(e, params));
+    result.dims.push_back(ir::evaluate_on_host(e, params, sms));
     result.empty = result.empty || result.dims.back() == 0;
   }
-  for (const ir::Expr* e : map.strides_bytes) result.strides.push_back(ir::evaluate_on_host(e, params));
+  for (const ir::Expr* e : map.strides_bytes) result.strides.push_back(ir::evaluate_on_host(e, params, sms));
   return result;
 }
 

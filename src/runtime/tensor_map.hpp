@@ -16,8 +16,9 @@ struct ResolvedMap {
   bool empty = false;                 // an extent is 0: no box of it is ever copied, so the rules do not apply
 };
 
-// `params` as for ir::evaluate_on_host; `pointer` is the argument of the map's parameter.
-ResolvedMap resolve(const ir::thread::TensorMap& map, std::span<const std::int64_t> params, const void* pointer);
+// `params` and `sms` as for ir::evaluate_on_host; `pointer` is the argument of the map's parameter.
+ResolvedMap resolve(const ir::thread::TensorMap& map, std::span<const std::int64_t> params, const void* pointer,
+                    int sms = 0);
 
 // Throws a user Error at `call` with a sentence for each broken rule, which names the tensor, the dimension, the value
 // and the rule, and a note at the place of the view. Rules: CUDA driver API, cuTensorMapEncodeTiled; PTX ISA 5.5

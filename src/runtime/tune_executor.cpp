@@ -20,6 +20,8 @@ void mark_reads(const Block& body, const thread::Kernel& kernel, std::vector<boo
     }
     if (const auto* load = as<thread::LoadGlobalVector>(s)) read[load->param] = true;
     if (const auto* copy = as<thread::TmaLoadBox>(s)) read[kernel.tensor_maps[copy->map].param] = true;
+    if (const auto* copy = as<thread::TmaStoreBox>(s); copy != nullptr && copy->add)
+      read[kernel.tensor_maps[copy->map].param] = true;
   }
 }
 
@@ -60,7 +62,8 @@ void TuneExecutor::find_regions() {
     mark_reads(entry.kernel->body, *entry.kernel, read_);
     for (const std::uint32_t param : entry.kernel->written_params) written_[param] = true;
     for (std::uint32_t i = 0; i < arguments_.size(); ++i) {
-      if (entry.kernel->params[i].is_pointer) reach_[i] = std::max(reach_[i], reached_bytes(*entry.kernel, values, i));
+      if (entry.kernel->params[i].is_pointer)
+        reach_[i] = std::max(reach_[i], reached_bytes(*entry.kernel, values, i, device_.sm_count()));
     }
   }
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
@@ -132,7 +135,7 @@ void TuneExecutor::restore(bool poison) {
   }
 }
 
-std::vector<tune::Output> TuneExecutor::run(std::size_t candidate) {
+std::vector<tune::Output> TuneExecutor::run(std::size_t candidate, std::vector<tune::Output> recycled) {
   restore(true);
   entries_[candidate].executable->launch(plans_[candidate], nullptr);
   device_.synchronize();
@@ -140,6 +143,7 @@ std::vector<tune::Output> TuneExecutor::run(std::size_t candidate) {
   for (std::uint32_t i = 0; i < arguments_.size(); ++i) {
     if (!written_[i] || reach_[i] == 0) continue;
     tune::Output output;
+    if (outputs.size() < recycled.size()) output = std::move(recycled[outputs.size()]);
     output.param = i;
     output.type = entries_[candidate].kernel->params[i].type;
     output.bytes.resize(reach_[i]);

@@ -23,7 +23,7 @@ class TuneExecutor final : public tune::Executor {
                std::vector<Entry> entries, SourceLoc call);
   ~TuneExecutor() override;
 
-  std::vector<tune::Output> run(std::size_t candidate) override;
+  std::vector<tune::Output> run(std::size_t candidate, std::vector<tune::Output> recycled) override;
   double time(std::size_t candidate) override;
   std::uint64_t timed() const { return timed_; }
 

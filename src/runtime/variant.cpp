@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cuda/printer.hpp"
 #include "runtime/hash.hpp"
 
@@ -12,10 +14,27 @@ namespace {
 
 constexpr std::uint32_t shared_limit = 232448;  // dynamic shared memory of a block on sm_90
 constexpr int register_limit = 255;
+constexpr int registers_a_block = 65536;
 constexpr const char* architecture = "sm_90a";
 
 std::string first_message(const Error& error) {
   return error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
+}
+
+bool reallocates(const ir::Block& body) {
+  return std::any_of(body.begin(), body.end(), [](const ir::Stmt* s) {
+    if (const auto* loop = ir::as<ir::control::For>(s)) return reallocates(loop->body);
+    if (const auto* loop = ir::as<ir::control::Loop>(s)) return reallocates(loop->body);
+    if (const auto* branch = ir::as<ir::control::If>(s))
+      return reallocates(branch->then_body) || reallocates(branch->else_body);
+    return s->kind == ir::StmtKind::thread_SetMaxRegisters;
+  });
+}
+
+// What the launch gives each thread. Where warpgroups share registers out anew, lowering has checked each one's part.
+int registers_of_a_thread(const ir::thread::Kernel& kernel) {
+  if (kernel.warps <= 0 || reallocates(kernel.body)) return register_limit;
+  return std::min(register_limit, registers_a_block / (32 * kernel.warps) / 8 * 8);
 }
 
 // Exceptions that are not Error would lose the candidate's name; they are bugs or the user's own.
@@ -41,14 +60,13 @@ CacheEntry make_entry(const Variant& variant, const std::string& kernel, const s
   return entry;
 }
 
-// Compiles; while the registers for as many CTAs an SM as lowering hoped for make the compiler spill, for one CTA less.
-// Sets the text that was compiled in the end.
+// Compiles; while the registers for as many CTAs an SM as lowering hoped for make the compiler spill or serialise
+// wgmmas, for one CTA less. Sets the text that was compiled in the end.
 void compile(const ir::thread::Kernel& hoped_for, const Toolchain& toolchain, CacheEntry* entry) {
   ir::thread::Kernel kernel = hoped_for;
   while (true) {
     entry->compiled = toolchain.compile(entry->cuda, cuda::function_name(kernel));
-    const jit::CubinFacts& facts = entry->compiled.facts;
-    if (kernel.ctas_per_sm == 1 || facts.spill_store_bytes + facts.spill_load_bytes == 0) return;
+    if (kernel.ctas_per_sm == 1 || !entry->compiled.facts.flawed()) return;
     --kernel.ctas_per_sm;
     entry->cuda = toolchain.print_cuda(kernel, true);
   }
@@ -56,7 +74,7 @@ void compile(const ir::thread::Kernel& hoped_for, const Toolchain& toolchain, Ca
 
 void take_facts(const jit::CubinFacts& facts, CandidateReport* row) {
   row->registers = facts.registers;
-  row->spill_bytes = facts.spill_store_bytes + facts.spill_load_bytes;
+  row->spill_bytes = facts.spill_bytes();
   row->remarks = facts.remarks;
 }
 
@@ -107,9 +125,9 @@ void judge(Variant* variant) {
   if (row.shared_bytes > shared_limit) {
     row.status = Status::pruned;
     row.reason = fmt::format("needs {} bytes of shared memory, a block has {}", row.shared_bytes, shared_limit);
-  } else if (row.register_estimate > register_limit) {
+  } else if (const int limit = registers_of_a_thread(*lowered.kernel); row.register_estimate > limit) {
     row.status = Status::pruned;
-    row.reason = fmt::format("needs about {} registers a thread, which has {}", row.register_estimate, register_limit);
+    row.reason = fmt::format("needs about {} registers a thread, which has {}", row.register_estimate, limit);
   }
 }
 

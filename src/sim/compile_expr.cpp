@@ -15,6 +15,13 @@ std::uint64_t raw_constant(const Expr* e) {
     case DType::f16: return float16(static_cast<float>(e->real)).bits;
     case DType::bf16: return bfloat16(static_cast<float>(e->real)).bits;
     case DType::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(e->real));
+    case DType::f8e4m3:
+    case DType::f8e5m2: {
+      const auto value = static_cast<float>(e->real);
+      std::uint32_t raw = 0;
+      scalar_ops().cast[static_cast<int>(DType::f32)][static_cast<int>(e->type)](&raw, &value, nullptr, nullptr);
+      return raw;
+    }
     default: break;
   }
   const auto wrapped = static_cast<std::uint64_t>(wrap_to(e->type, e->integer));
@@ -102,6 +109,7 @@ Compiler::Slot Compiler::leaf(const Expr* e) {
                            false);
     case ExprKind::shared_base: return constant_slot(DType::u32, shared_base, false);
     case ExprKind::block_idx: return {program_.block_idx_slots[static_cast<std::size_t>(e->integer)], false};
+    case ExprKind::cluster_rank: return {program_.cluster_rank_slot, false};
     case ExprKind::warp_idx: return {program_.warp_idx_slot, false};
     case ExprKind::thread_idx: return {program_.thread_idx_slot, true};
     case ExprKind::lane_idx: return {program_.lane_idx_slot, true};

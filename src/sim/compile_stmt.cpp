@@ -23,38 +23,6 @@ bool leaves_loop(const Block& b) {
 
 }  // namespace
 
-void for_each_expr(const Stmt* s, const std::function<void(const Expr*)>& visit) {
-  const auto f = [&visit](const Expr* e) {
-    if (e != nullptr) visit(e);
-  };
-  match(s, overloaded{[&](const control::Let& x) { f(x.init); }, [&](const control::DeclareVar& x) { f(x.init); },
-                      [&](const control::AssignVar& x) { f(x.value); },
-                      [&](const control::For& x) { f(x.begin), f(x.end), f(x.step); },
-                      [&](const control::If& x) { f(x.condition); },
-                      [&](const thread::WriteRegs& x) {
-                        f(x.dst.index);
-                        for (const Expr* e : x.values) f(e);
-                      },
-                      [&](const thread::LoadGlobalVector& x) { f(x.dst.index), f(x.offset), f(x.mask); },
-                      [&](const thread::StoreGlobalVector& x) { f(x.src.index), f(x.offset), f(x.mask); },
-                      [&](const thread::LoadSharedVector& x) { f(x.dst.index), f(x.address); },
-                      [&](const thread::StoreSharedVector& x) { f(x.src.index), f(x.address), f(x.mask); },
-                      [&](const thread::LdMatrix& x) { f(x.dst.index), f(x.address); },
-                      [&](const thread::MmaSync& x) { f(x.d.index), f(x.a.index), f(x.b.index); },
-                      [&](const thread::MbarrierInit& x) { f(x.address); },
-                      [&](const thread::MbarrierArrive& x) { f(x.address); },
-                      [&](const thread::MbarrierArriveExpectTx& x) { f(x.address), f(x.bytes); },
-                      [&](const thread::MbarrierWait& x) { f(x.address), f(x.parity); },
-                      [&](const thread::TmaLoadBox& x) {
-                        f(x.destination), f(x.barrier);
-                        for (const Expr* e : x.coords) f(e);
-                      },
-                      [&](const thread::PrintThread& x) {
-                        for (const Expr* e : x.args) f(e);
-                      },
-                      [](const Stmt&) {}});
-}
-
 Instr& Compiler::emit(Op op, const Stmt* s) {
   Instr& in = program_.code.emplace_back();
   in.op = op;
@@ -320,6 +288,13 @@ void Compiler::register_instruction(const Stmt* s) {
                         operands.address = evaluate_lanes(x.address);
                         emit(Op::ldmatrix, s, std::move(operands)).lanes = x.transposed;
                       },
+                      [&](const thread::StMatrix& x) {
+                        Operands operands;
+                        operands.d = place(x.src);
+                        operands.count = x.matrices;
+                        operands.address = evaluate_lanes(x.address);
+                        emit(Op::stmatrix, s, std::move(operands)).lanes = x.transposed;
+                      },
                       [&](const thread::MmaSync& x) {
                         Operands operands;
                         operands.d = place(x.d);
@@ -332,51 +307,6 @@ void Compiler::register_instruction(const Stmt* s) {
 
 void Compiler::instruction(const Stmt* s) {
   if (s->kind != StmtKind::thread_Comment) register_instruction(s);
-}
-
-void Compiler::barrier_instruction(const Stmt* s) {
-  Operands operands;
-  const auto address = [&](const Expr* e) { operands.address = evaluate_lanes(e); };
-  match(s, overloaded{[&](const thread::BarrierSync&) { emit(Op::barrier, s); },
-                      [&](const thread::WarpSync&) { emit(Op::warp_sync, s); },
-                      [&](const thread::Fence&) { emit(Op::fence, s); },
-                      [&](const thread::MbarrierInit& x) {
-                        address(x.address);
-                        emit(Op::mbarrier_init, s, std::move(operands));
-                      },
-                      [&](const thread::MbarrierArrive& x) {
-                        address(x.address);
-                        emit(Op::mbarrier_arrive, s, std::move(operands));
-                      },
-                      [&](const thread::MbarrierArriveExpectTx& x) {
-                        address(x.address);
-                        operands.value = evaluate_lanes(x.bytes);
-                        emit(Op::mbarrier_expect, s, std::move(operands));
-                      },
-                      [&](const thread::MbarrierWait& x) {
-                        address(x.address);
-                        operands.value = evaluate_lanes(x.parity);
-                        emit(Op::mbarrier_wait, s, std::move(operands));
-                      },
-                      [&](const thread::TmaLoadBox& x) {
-                        address(x.destination);
-                        operands.value = evaluate_lanes(x.barrier);
-                        for (const Expr* e : x.coords) operands.list.push_back(evaluate_lanes(e));
-                        emit(Op::tma_load, s, std::move(operands)).a = x.map;
-                      },
-                      [&](const thread::PrintThread& x) {
-                        for (const Expr* e : x.args) {
-                          operands.list.push_back(evaluate_lanes(e));
-                          operands.types.push_back(e->type);
-                        }
-                        program_.prints = true;
-                        emit(Op::print, s, std::move(operands));
-                      },
-                      [&](const Stmt& x) {
-                        throw Error(ErrorKind::internal, x.loc,
-                                    std::string("the thread IR holds a ") + ir::name_of(x.kind) +
-                                        " statement, which only the tile IR has");
-                      }});
 }
 
 }  // namespace tessera::sim

@@ -65,6 +65,9 @@ class Compiler {
   template <class S>
   void global_access(Op op, const S& s, const ir::thread::RegRef& reg);
   void barrier_instruction(const ir::Stmt* s);
+  void copy_instruction(const ir::Stmt* s);
+  void wgmma_instruction(const ir::Stmt* s);
+  void follow(const ir::RegArray* array);
   RegPlace place(const ir::thread::RegRef& ref);
   const RegInfo& registers(const ir::RegArray* array);
   Instr& emit(Op op, const ir::Stmt* s);

@@ -1,8 +1,7 @@
-// One thread block: its warps, its memory, its barriers, its copy engine, and the schedule that interleaves them.
+// One thread block: its warps, its memory, its barriers and its asynchronous engines. The cluster's scheduler decides
+// which of them moves on.
 //
-// A warp is a resumable interpreter: program counter, active lanes and control stack live here, values in its frame. It
-// runs until it blocks (or until the schedule takes the processor away) and continues at the same instruction. The
-// lanes of a warp run together: where a divergent branch blocks, the lanes of the other branch wait too.
+// The lanes of a warp run together: where a divergent branch blocks, the lanes of the other branch wait too.
 #pragma once
 
 #include <cstddef>
@@ -12,77 +11,52 @@
 #include <string>
 #include <vector>
 
+#include "sim/bulk_store.hpp"
 #include "sim/mbarrier.hpp"
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
 #include "sim/random.hpp"
 #include "sim/tma.hpp"
+#include "sim/warp.hpp"
 
 namespace tessera::sim {
 
-// One divergent If or one loop around the current instruction.
-struct ControlFrame {
-  std::uint32_t outer = 0;  // active lanes before it
-  std::uint32_t other = 0;  // If: lanes of the second part; loop: lanes that have left it
-  std::uint32_t next = 0;   // loop: lanes that wait for the next iteration
-  int outer_loop = -1;      // loop: frame of the loop around it
-};
-
-enum class WarpState : std::uint8_t { ready, at_mbarrier, at_barrier, done };
-
-struct Warp {
-  int index = 0;
-  std::byte* frame = nullptr;
-  std::uint32_t* valid = nullptr;  // lanes in which each element of each register array was written
-  std::vector<ControlFrame> stack;
-  int depth = 0;
-  int loop = -1;  // innermost loop's frame
-  std::uint32_t pc = 0;
-  std::uint32_t active = full_mask;
-  WarpState state = WarpState::ready;
-  std::uint32_t waiting_lanes = 0;  // at_mbarrier: lanes whose phase has not completed
-  std::uint64_t waiting_since = 0;  // at_mbarrier: the barrier's phase when the wait began
-  int elected = 0;                  // lane that elect.sync prefers
-  std::uint64_t statements = 0;
-
-  template <class T>
-  T* at(std::uint32_t slot) const {
-    return reinterpret_cast<T*>(frame + slot);
-  }
-  RegisterWord* words(const RegInfo& info) const { return reinterpret_cast<RegisterWord*>(frame + info.words); }
-};
-
-struct NamedBarrier {
-  int threads = 0;                  // 0: nobody waits
-  const ir::Stmt* first = nullptr;  // statement of the first warp that waits
-  std::vector<int> warps;
-};
+class Cluster;
 
 class Cta {
  public:
-  Cta(const Program& program, const Options& options);
+  Cta(const Program& program, const Options& options, Cluster& cluster, int rank);
   Cta(const Cta&) = delete;
   Cta& operator=(const Cta&) = delete;
 
-  // Runs block number `index` of the grid to its end. Throws a user Error as run() documents.
-  void run(std::uint64_t index);
+  // Back to the start of the kernel, as block `index` of the grid.
+  void begin(const std::array<std::int64_t, 3>& index);
 
-  const std::vector<std::string>& output() const { return output_; }  // of the last block: one entry a printf
+  std::vector<Warp>& warps() { return warps_; }
+  const std::vector<Warp>& warps() const { return warps_; }
+  const BlockInfo& block() const { return block_; }
+  bool all_done() const;
+  // interpreter.cpp: runs until the warp blocks, ends, or has executed `budget` statements.
+  void execute(Warp& warp, std::uint64_t budget);
+  // Whether the warp can run; a wait is looked at here.
+  bool ready(Warp& warp);
+
+  // async.cpp: what the engines have under way, and moving one step of it on.
+  std::size_t operations();  // that a schedule may move on: loads, stores, warps with a wgmma to execute
+  void advance(std::size_t index, Random& random);
+  bool advance_for(Warp& warp);  // the oldest that the blocked warp waits for; false if there is none
+  bool land_oldest();
+  void finish_all();  // at the end of the kernel
+
+  // deadlock.cpp
+  Note waiting_note(const Warp& warp, std::string* help);
+
+  const std::vector<std::string>& output() const { return output_; }  // one entry a printf
   std::uint64_t statements() const;
   std::uint64_t tma_bytes() const { return tma_.bytes_landed(); }
 
  private:
-  // scheduler.cpp
-  void run_in_order(bool lazy);
-  void run_randomly();
-  std::uint32_t draw_held_back();
-  bool ready(Warp& warp);
-  bool land_for(const Warp& warp);
-  bool all_done() const;
-  std::uint32_t waiting_barrier(const Warp& warp) const;
-
-  // interpreter.cpp: runs until the warp blocks, ends, or has executed `budget` statements.
-  void execute(Warp& warp, std::uint64_t budget);
+  // interpreter.cpp
   void if_lanes(Warp& warp, const Instr& in);
   void end_if(Warp& warp, const Instr& in);
   void begin_loop(Warp& warp, const Instr& in);
@@ -93,12 +67,22 @@ class Cta {
   void elect(Warp& warp, const Instr& in) const;
   void set_lanes(Warp& warp, const Instr& in) const;
   bool statement(Warp& warp, const Instr& in);  // false: the warp blocks here
+  bool async_statement(Warp& warp, const Instr& in);
+  void end(Warp& warp, const Instr& in);
+  // Blocks the warp in `state` unless `passed`, which ready() asks for again.
+  static bool wait_in(Warp& warp, WarpState state, bool passed);
 
-  // execute_registers.cpp, execute_memory.cpp
+  // execute_registers.cpp, execute_memory.cpp, execute_fragments.cpp
   void read_reg(Warp& warp, const Instr& in) const;
   void check_written(const Warp& warp, const Instr& in, const RegInfo& info, std::int64_t first, int count,
                      std::uint32_t lanes) const;
   void check_index(const Warp& warp, const Instr& in, const RegInfo& info, std::int64_t first, int count) const;
+  // An ordinary instruction accesses these elements: bounds, and no wgmma in flight that uses them.
+  void use(const Warp& warp, const Instr& in, const RegInfo& info, std::int64_t first, int count) const {
+    check_index(warp, in, info, first, count);
+    if (info.tracked != no_slot) track(warp, in, info, first, count);
+  }
+  void track(const Warp& warp, const Instr& in, const RegInfo& info, std::int64_t first, int count) const;
   void declare_regs(Warp& warp, const Instr& in) const;
   void write_regs(Warp& warp, const Instr& in) const;
   void write_element(Warp& warp, const RegInfo& info, std::int64_t element, const void* lanes,
@@ -106,22 +90,45 @@ class Cta {
   void access_global(Warp& warp, const Instr& in);
   void access_shared(Warp& warp, const Instr& in);
   void ldmatrix(Warp& warp, const Instr& in);
+  void stmatrix(Warp& warp, const Instr& in);
   void mma(Warp& warp, const Instr& in);
+  std::uint32_t fragment_word(const Warp& warp, const Instr& in, const RegPlace& place) const;
   std::uint32_t collective_place(const Warp& warp, const Instr& in, const RegPlace& place, int count, bool read) const;
   void require_whole_warp(const Warp& warp, const Instr& in, const char* what) const;
 
-  // execute_barriers.cpp
-  bool named_barrier(Warp& warp, const Instr& in);
+  // execute_wgmma.cpp
+  void wgmma(Warp& warp, const Instr& in);
+  void check_wgmma_group(const Warp& warp, const Instr& in) const;
+  void join_warpgroup(Warp& warp, const Instr& in, bool accumulate);
+  void check_warpgroups() const;
+  std::uint32_t uniform(const Warp& warp, const Instr& in, std::uint32_t slot, const char* what) const;
+  void add_registers(Warp& warp, const Instr& in, PendingWgmma& pending);
+  void add_operands(Warp& warp, const Instr& in, PendingWgmma& pending);
+  void execute_wgmma(Warp& warp, PendingWgmma& pending);
+  bool execute_next_wgmma(Warp& warp);
+  void wgmma_fence(Warp& warp, const Instr& in) const;
+  bool wgmma_wait(Warp& warp, const Instr& in);
+  void finish_wgmma(Warp& warp, const PendingWgmma& pending);
+
+  // execute_barriers.cpp, execute_async.cpp
+  bool named_barrier(Warp& warp, const Instr& in, int id, int threads, bool waits);
   void warp_sync(const Warp& warp, const Instr& in) const;
   void mbarrier_update(Warp& warp, const Instr& in);
   bool mbarrier_wait(Warp& warp, const Instr& in);
   void tma_load(Warp& warp, const Instr& in);
+  void tma_store(Warp& warp, const Instr& in);
+  bool bulk_wait(Warp& warp, const Instr& in);
+  void cluster_arrive(Warp& warp, const Instr& in);
+  bool cluster_wait(Warp& warp, const Instr& in);
+  bool set_registers(Warp& warp, const Instr& in);
   void print(Warp& warp, const Instr& in);
+  Cta& peer(const Site& site, std::uint32_t rank, const char* what);
+  void land(std::size_t index, std::uint32_t rows);
 
   // deadlock.cpp
-  [[noreturn]] void deadlock();
-  Note waiting_note(const Warp& warp, std::string* help);
   std::string missing(const Warp& warp, const Mbarrier& b, std::uint32_t parity, std::string* help) const;
+  std::string missing_registers(const Warp& warp, const Instr& in) const;
+  std::uint32_t waiting_barrier(const Warp& warp) const;
 
   Site site(const Warp& warp, const Instr& in, int lane = -1) const { return {&block_, in.stmt, warp.index, lane}; }
   Access access(const Warp& warp, const Instr& in, std::uint32_t lanes) const { return {in.stmt, warp.index, lanes}; }
@@ -133,16 +140,21 @@ class Cta {
 
   const Program& program_;
   const Options& options_;
+  Cluster& cluster_;
+  const int rank_;
   BlockInfo block_;
   MemorySystem memory_;
   BarrierSet barriers_;
   TmaEngine tma_;
+  BulkStores stores_;
   std::unique_ptr<std::byte[], FreeAligned> frames_;
   std::vector<std::uint32_t> valid_;
+  std::vector<RegisterUse> uses_;
   std::vector<Warp> warps_;
+  std::vector<Warpgroup> warpgroups_;
   std::vector<NamedBarrier> named_;
   std::vector<std::string> output_;
-  Random random_;
+  int register_pool_ = 0;  // registers that setmaxnreg.dec has given back
 };
 
 }  // namespace tessera::sim

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/cta.hpp"
+#include "sim/cluster.hpp"
 
 namespace tessera::sim {
 
@@ -59,47 +59,107 @@ std::string Cta::missing(const Warp& warp, const Mbarrier& b, std::uint32_t pari
   return fmt::format("{} in phase {}; the last arrival was at {}", missing_arrivals, b.phase, line_of(b.arrived_at));
 }
 
+std::string Cta::missing_registers(const Warp& warp, const Instr& in) const {
+  const auto& stmt = *static_cast<const ir::thread::SetMaxRegisters*>(in.stmt);
+  int held = 0, wanted = 0;
+  for (const Warp& w : warps_) {
+    held += w.registers * warp_lanes;
+    wanted += w.registers * warp_lanes;
+    if (w.state != WarpState::at_registers) continue;
+    const auto& other = *static_cast<const ir::thread::SetMaxRegisters*>(program_.code[w.pc].stmt);
+    wanted += (other.count - w.registers) * warp_lanes;
+  }
+  return fmt::format(
+      "from {} to {} a thread, which takes {} registers: {} are free of the {} that the block was launched with, and "
+      "its warps together ask for {}",
+      warp.registers, stmt.count, (stmt.count - warp.registers) * warp_lanes, register_pool_, held + register_pool_,
+      wanted);
+}
+
 Note Cta::waiting_note(const Warp& warp, std::string* help) {
   const Instr& in = program_.code[warp.pc];
   std::string who = fmt::format("warp {}", warp.index);
-  if (warp.state == WarpState::done) return {{}, who + " has ended"};
-  if (warp.state == WarpState::at_barrier) {
-    const auto& stmt = *static_cast<const ir::thread::BarrierSync*>(in.stmt);
-    const auto& barrier = named_[static_cast<std::size_t>(stmt.id)];
-    const auto here = static_cast<int>(barrier.warps.size()) * warp_lanes;
-    *help = "every thread of the group must reach the barrier, the same number of times";
-    return {in.stmt->loc,
-            fmt::format("{} waits at barrier {} for {} threads, of which {} have come: {} missing", who, stmt.id,
-                        stmt.threads, here, count_of(static_cast<std::uint64_t>(stmt.threads - here), "thread"))};
+  if (cluster_.size() > 1) who = describe({&block_, nullptr, warp.index, -1});
+  const auto note = [&](const std::string& text) { return Note{in.stmt->loc, who + text}; };
+  switch (warp.state) {
+    case WarpState::done: return {{}, who + " has ended"};
+    case WarpState::at_barrier: {
+      const auto& stmt = *static_cast<const ir::thread::BarrierSync*>(in.stmt);
+      const int here = named_[static_cast<std::size_t>(stmt.id)].arrived;
+      *help = "every thread of the group must reach the barrier, the same number of times";
+      return note(fmt::format(" waits at barrier {} for {} threads, of which {} have come: {} missing", stmt.id,
+                              stmt.threads, here, count_of(static_cast<std::uint64_t>(stmt.threads - here), "thread")));
+    }
+    case WarpState::at_registers:
+      *help =
+          "let the warps that need few registers give theirs back first (setmaxnreg.dec), and ask for no more in all "
+          "than the block was launched with";
+      return note(" waits for registers, " + missing_registers(warp, in));
+    case WarpState::at_cluster:
+      *help = "every warp of every block of the cluster must reach the cluster barrier, the same number of times";
+      return note(" waits at the cluster barrier: " + cluster_.missing_at_barrier());
+    case WarpState::at_wgmma: return note(" waits for a group of wgmmas");
+    case WarpState::at_bulk: return note(" waits for a bulk group of TMA stores");
+    default: break;
   }
+  if (warp.state != WarpState::at_mbarrier) return note(" can run");
   const Operands& ops = operands(in);
   const int lane = std::countr_zero(warp.waiting_lanes);
   const std::uint32_t parity = warp.at<std::uint32_t>(ops.value)[lane];
   const Mbarrier& b = barriers_.at(site(warp, in, lane), waiting_barrier(warp), "wait");
   if (warp.waiting_lanes != full_mask) who += fmt::format(" (lane {})", lane);
-  return {in.stmt->loc,
-          fmt::format("{} waits on {} for phase parity {}: {}", who, describe_barrier(*program_.kernel, b.offset),
-                      parity, missing(warp, b, parity, help))};
+  return note(fmt::format(" waits on {} for phase parity {}: {}", describe_barrier(*program_.kernel, b.offset), parity,
+                          missing(warp, b, parity, help)));
 }
 
-// A warp that waits on an mbarrier says more than those that wait for it at a block barrier, so it comes first.
-void Cta::deadlock() {
+// "3 of 8 warps have arrived; warp 1 of block (0, 0, 0) has not"
+std::string Cluster::missing_at_barrier() const {
+  int all = 0, arrived = 0;
+  std::string first;
+  for (const auto& cta : ctas_) {
+    for (const Warp& warp : cta->warps()) {
+      if (warp.state == WarpState::done) continue;
+      ++all;
+      if (warp.cluster_arrivals > barrier_phases_) {
+        ++arrived;
+      } else if (first.empty()) {
+        first = describe({&cta->block(), nullptr, warp.index, -1});
+      }
+    }
+  }
+  return fmt::format("{} of {} warps have arrived, {} has not", arrived, all, first);
+}
+
+// A warp that waits for registers or on an mbarrier says more than those that wait for it at a barrier, so it comes
+// first.
+void Cluster::deadlock() {
   std::string help, other_help;
   std::vector<Note> notes;
+  Cta* first_cta = nullptr;
   const Warp* first = nullptr;
-  for (const Warp& warp : warps_) {
-    if (warp.state == WarpState::at_mbarrier && first == nullptr) first = &warp;
+  for (const WarpState state :
+       {WarpState::at_registers, WarpState::at_mbarrier, WarpState::at_barrier, WarpState::at_cluster}) {
+    for (auto& cta : ctas_) {
+      for (const Warp& warp : cta->warps()) {
+        if (warp.state != state || first != nullptr) continue;
+        first = &warp;
+        first_cta = cta.get();
+      }
+    }
   }
-  for (const Warp& warp : warps_) {
-    if (warp.state == WarpState::at_barrier && first == nullptr) first = &warp;
+  if (first == nullptr) {
+    fail_internal({&ctas_.front()->block(), nullptr, -1, -1}, "no warp runs, and none waits for anything");
   }
-  const Note main = waiting_note(*first, &help);
-  for (const Warp& warp : warps_) {
-    if (&warp != first) notes.push_back(waiting_note(warp, &other_help));
+  const Note main = first_cta->waiting_note(*first, &help);
+  for (auto& cta : ctas_) {
+    for (const Warp& warp : cta->warps()) {
+      if (&warp != first) notes.push_back(cta->waiting_note(warp, &other_help));
+    }
   }
+  const std::string where = size() > 1 ? "the cluster of " : "";
   throw Error(ErrorKind::user, main.loc,
-              fmt::format("deadlock in {}: no warp can run and no copy is in flight; {}",
-                          describe({&block_, nullptr, -1, -1}), main.message),
+              fmt::format("deadlock in {}{}: no warp can run and no copy is in flight; {}", where,
+                          describe({&first_cta->block(), nullptr, -1, -1}), main.message),
               help, std::move(notes));
 }
 

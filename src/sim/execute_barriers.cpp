@@ -1,4 +1,4 @@
-// Synchronisation, copies, and printf.
+// Synchronisation within a block, mbarriers, and printf.
 #include <fmt/format.h>
 
 #include <bit>
@@ -8,36 +8,38 @@
 
 namespace tessera::sim {
 
-bool Cta::named_barrier(Warp& warp, const Instr& in) {
-  const auto& stmt = *static_cast<const ir::thread::BarrierSync*>(in.stmt);
+// barrier.cta.sync, or arrive where the warp does not wait.
+bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool waits) {
   require_whole_warp(warp, in, "a block barrier");
   const int block_threads = program_.kernel->warps * warp_lanes;
-  if (stmt.id < 0 || stmt.id > 15 || stmt.threads < warp_lanes || stmt.threads % warp_lanes != 0 ||
-      stmt.threads > block_threads) {
+  if (id < 0 || id > 15 || threads < warp_lanes || threads % warp_lanes != 0 || threads > block_threads) {
     fail(
         site(warp, in),
         fmt::format("barrier {} for {} threads in a block of {}: ids are 0 to 15, the threads whole warps of the block",
-                    stmt.id, stmt.threads, block_threads));
+                    id, threads, block_threads));
   }
-  NamedBarrier& barrier = named_[static_cast<std::size_t>(stmt.id)];
-  if (barrier.threads != 0 && barrier.threads != stmt.threads) {
+  NamedBarrier& barrier = named_[static_cast<std::size_t>(id)];
+  if (barrier.threads != 0 && barrier.threads != threads) {
+    const bool waiting = !barrier.warps.empty() && barrier.warps.front() == barrier.first_warp;
     fail(site(warp, in),
-         fmt::format("barrier {} is used for {} threads here, while warp {} waits at it for {} threads", stmt.id,
-                     stmt.threads, barrier.warps.front(), barrier.threads),
+         fmt::format("barrier {} is used for {} threads here, while warp {} {} at it for {} threads", id, threads,
+                     barrier.first_warp, waiting ? "waits" : "arrived", barrier.threads),
          "give thread groups of different size barriers of their own, or synchronise them first",
-         {{loc_of(barrier.first), "the other warp waits here"}});
+         {{loc_of(barrier.first), waiting ? "the other warp waits here" : "the other warp arrived here"}});
   }
   if (barrier.threads == 0) {
-    barrier.threads = stmt.threads;
+    barrier.threads = threads;
     barrier.first = in.stmt;
+    barrier.first_warp = warp.index;
   }
-  barrier.warps.push_back(warp.index);
-  if (static_cast<int>(barrier.warps.size()) * warp_lanes < stmt.threads) {
+  barrier.arrived += warp_lanes;
+  if (barrier.arrived < threads) {
+    if (!waits) return true;
+    barrier.warps.push_back(warp.index);
     warp.state = WarpState::at_barrier;
     return false;
   }
   for (const int index : barrier.warps) {
-    if (index == warp.index) continue;
     Warp& other = warps_[static_cast<std::size_t>(index)];
     other.state = WarpState::ready;
     ++other.pc;
@@ -64,7 +66,8 @@ void Cta::mbarrier_update(Warp& warp, const Instr& in) {
     if (in.op == Op::mbarrier_init) {
       barriers_.init(where, address[lane], static_cast<const ir::thread::MbarrierInit*>(in.stmt)->count);
     } else if (in.op == Op::mbarrier_arrive) {
-      barriers_.arrive(where, address[lane], static_cast<const ir::thread::MbarrierArrive*>(in.stmt)->count);
+      Cta& target = ops.cta == no_slot ? *this : peer(where, warp.at<std::uint32_t>(ops.cta)[lane], "an arrival at");
+      target.barriers_.arrive(where, address[lane], static_cast<const ir::thread::MbarrierArrive*>(in.stmt)->count);
     } else {
       barriers_.expect(where, address[lane], warp.at<std::uint32_t>(ops.value)[lane]);
       barriers_.arrive(where, address[lane], 1);
@@ -93,31 +96,26 @@ bool Cta::mbarrier_wait(Warp& warp, const Instr& in) {
   return warp.waiting_lanes == 0;
 }
 
-void Cta::tma_load(Warp& warp, const Instr& in) {
-  const Operands& ops = operands(in);
-  for (std::uint32_t lanes = warp.active; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
-    std::int32_t coords[5] = {};
-    const std::size_t rank = ops.list.size();
-    for (std::size_t i = 0; i < rank && i < 5; ++i) coords[i] = warp.at<std::int32_t>(ops.list[i])[lane];
-    tma_.issue(site(warp, in, lane), in.a, warp.at<std::uint32_t>(ops.address)[lane], {coords, rank},
-               warp.at<std::uint32_t>(ops.value)[lane]);
-    if (options_.schedule.kind == Schedule::Kind::eager) tma_.land_all();
-  }
-}
-
 namespace {
 
 std::string format_float(float v) { return v != v ? "nan" : fmt::format("{:g}", v); }
+
+float widen(DType type, std::uint32_t raw) {
+  float value = 0;
+  scalar_ops().cast[static_cast<int>(type)][static_cast<int>(DType::f32)](&value, &raw, nullptr, nullptr);
+  return value;
+}
 
 std::string format_value(DType type, const std::byte* slot, int lane) {
   std::uint64_t raw = 0;
   const std::size_t size = size_of(type) == 8 ? 8 : 4;
   std::memcpy(&raw, slot + static_cast<std::size_t>(lane) * size, size);
   switch (type) {
-    case DType::f16: return format_float(float16::to_float(static_cast<std::uint16_t>(raw)));
-    case DType::bf16: return format_float(bfloat16::to_float(static_cast<std::uint16_t>(raw)));
-    case DType::f32: return format_float(std::bit_cast<float>(static_cast<std::uint32_t>(raw)));
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f8e4m3:
+    case DType::f8e5m2: return format_float(widen(type, static_cast<std::uint32_t>(raw)));
     case DType::i64: return fmt::format("{}", static_cast<std::int64_t>(raw));
     case DType::i8:
     case DType::i16:

@@ -73,7 +73,7 @@ void Cta::access_global(Warp& warp, const Instr& in) {
   const auto bytes = static_cast<std::uint32_t>(ops.count) * element;
   const Access by = access(warp, in, warp.active & mask);
   for_each_index(warp, ops.d, warp.active, [&](std::int64_t index, std::uint32_t lanes) {
-    check_index(warp, in, info, index, ops.count);
+    use(warp, in, info, index, ops.count);
     if (store) check_written(warp, in, info, index, ops.count, lanes & mask);
     for_each_lane(lanes & mask, [&](int lane) {
       std::byte* p = memory_.access_global(by, lane, in.a, offset[lane], element, bytes, store);
@@ -99,7 +99,7 @@ void Cta::access_shared(Warp& warp, const Instr& in) {
   const auto bytes = static_cast<std::uint32_t>(ops.count * ops.element_bytes);
   const Access by = access(warp, in, warp.active & mask);
   for_each_index(warp, ops.d, warp.active & mask, [&](std::int64_t index, std::uint32_t lanes) {
-    check_index(warp, in, info, index, ops.count);
+    use(warp, in, info, index, ops.count);
     if (in.op == Op::store_shared) {
       check_written(warp, in, info, index, ops.count, lanes);
       for_each_lane(lanes, [&](int lane) {

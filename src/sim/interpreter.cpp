@@ -1,9 +1,10 @@
 // The interpreter's loop: expressions, variables, control flow.
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 
-#include "sim/cta.hpp"
+#include "sim/cluster.hpp"
 
 namespace tessera::sim {
 
@@ -29,7 +30,7 @@ bool less(DType type, std::int64_t a, std::int64_t b) {
 }
 
 // value + step < end, without wrapping.
-bool advance(DType type, std::int64_t* value, std::int64_t step, std::int64_t end) {
+bool count_up(DType type, std::int64_t* value, std::int64_t step, std::int64_t end) {
   if (type == DType::u64) {
     std::uint64_t next = 0;
     if (__builtin_add_overflow(static_cast<std::uint64_t>(*value), static_cast<std::uint64_t>(step), &next))
@@ -113,7 +114,7 @@ void Cta::next_iteration(Warp& warp, const Instr& in) {
       if (in.lane_loop && (going >> lane & 1U) == 0) continue;
       std::int64_t value = integer_at(warp, in.dst, in.type, lane);
       const bool more =
-          advance(in.type, &value, integer_at(warp, in.c, in.type, lane), integer_at(warp, in.b, in.type, lane));
+          count_up(in.type, &value, integer_at(warp, in.c, in.type, lane), integer_at(warp, in.b, in.type, lane));
       if (more) set_integer(warp, in.dst, in.type, lane, value);
       if (!more) going &= in.lane_loop ? ~(1U << lane) : 0U;
     }
@@ -194,8 +195,16 @@ bool Cta::statement(Warp& warp, const Instr& in) {
     case Op::load_shared:
     case Op::store_shared: access_shared(warp, in); break;
     case Op::ldmatrix: ldmatrix(warp, in); break;
+    case Op::stmatrix: stmatrix(warp, in); break;
     case Op::mma: mma(warp, in); break;
-    case Op::barrier: return named_barrier(warp, in);
+    case Op::barrier: {
+      const auto& barrier = *static_cast<const ir::thread::BarrierSync*>(in.stmt);
+      return named_barrier(warp, in, barrier.id, barrier.threads, true);
+    }
+    case Op::barrier_arrive: {
+      const auto& barrier = *static_cast<const ir::thread::BarrierArrive*>(in.stmt);
+      return named_barrier(warp, in, barrier.id, barrier.threads, false);
+    }
     case Op::warp_sync: warp_sync(warp, in); break;
     case Op::mbarrier_init:
     case Op::mbarrier_arrive:
@@ -203,19 +212,61 @@ bool Cta::statement(Warp& warp, const Instr& in) {
     case Op::mbarrier_wait:
       warp.waiting_lanes = warp.active;
       warp.waiting_since = ~0ULL;
-      if (mbarrier_wait(warp, in)) break;
-      warp.state = WarpState::at_mbarrier;
-      return false;
-    case Op::tma_load: tma_load(warp, in); break;
+      return wait_in(warp, WarpState::at_mbarrier, mbarrier_wait(warp, in));
     case Op::fence:
       if (static_cast<const ir::thread::Fence*>(in.stmt)->fence == ir::thread::FenceKind::proxy_async_shared) {
         memory_.fence(warp.index, warp.active);
       }
       break;
     case Op::print: print(warp, in); break;
+    default: return async_statement(warp, in);
+  }
+  return true;
+}
+
+bool Cta::async_statement(Warp& warp, const Instr& in) {
+  switch (in.op) {
+    case Op::wgmma_fence: wgmma_fence(warp, in); break;
+    case Op::wgmma: wgmma(warp, in); break;
+    case Op::wgmma_commit:
+      require_whole_warp(warp, in, "wgmma.commit_group");
+      ++warp.wgmma_groups;
+      break;
+    case Op::wgmma_wait: return wait_in(warp, WarpState::at_wgmma, wgmma_wait(warp, in));
+    case Op::set_registers: return wait_in(warp, WarpState::at_registers, set_registers(warp, in));
+    case Op::tma_load: tma_load(warp, in); break;
+    case Op::tma_store: tma_store(warp, in); break;
+    case Op::tma_commit:
+      for (std::uint32_t lanes = warp.active; lanes != 0; lanes &= lanes - 1) {
+        stores_.commit(warp.index * warp_lanes + std::countr_zero(lanes));
+      }
+      break;
+    case Op::tma_wait: return wait_in(warp, WarpState::at_bulk, bulk_wait(warp, in));
+    case Op::tma_prefetch:
+      check_coordinates(site(warp, in), program_.maps[in.a], operands(in).list.size(), "prefetch");
+      break;
+    case Op::cluster_arrive: cluster_arrive(warp, in); break;
+    case Op::cluster_wait: return wait_in(warp, WarpState::at_cluster, cluster_wait(warp, in));
+    case Op::nothing: break;
     default: fail_internal(site(warp, in), "an instruction that the interpreter does not know");
   }
   return true;
+}
+
+// Nothing that the engines still read may be given up.
+void Cta::end(Warp& warp, const Instr& in) {
+  stores_.check_end(site(warp, in));
+  if (!warp.wgmmas.empty()) {
+    const PendingWgmma& pending = warp.wgmmas.front();
+    const bool committed = pending.group < warp.wgmma_groups;
+    fail(site(warp, *pending.instr),
+         fmt::format("warp {} ends {} this wgmma, so it may still read shared memory that the block has given up",
+                     warp.index, committed ? "without waiting for" : "without committing"),
+         committed ? "wait for its group with wgmma.wait_group(0)"
+                   : "commit it to a group (wgmma.commit_group) and wait for the group");
+  }
+  warp.state = WarpState::done;
+  cluster_.update_barrier();
 }
 
 void Cta::execute(Warp& warp, std::uint64_t budget) {
@@ -257,7 +308,7 @@ void Cta::execute(Warp& warp, std::uint64_t budget) {
         continue;
       case Op::leave:
       case Op::next: leave(warp, in); continue;
-      case Op::end: warp.state = WarpState::done; return;
+      case Op::end: return end(warp, in);
       default:
         ++warp.statements;
         if (!statement(warp, in)) return;

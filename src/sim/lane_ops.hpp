@@ -6,6 +6,7 @@
 // 0); reporting those to the user is the interpreter's business.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "ir/expr.hpp"
@@ -22,7 +23,18 @@ using RegisterWord = std::uint32_t[warp_lanes];
 // d = a * b + d for the fragments of mma.m16n8k16, in registers from the given ones on.
 using MmaFn = void (*)(RegisterWord* d, const RegisterWord* a, const RegisterWord* b);
 
-inline constexpr int dtype_count = static_cast<int>(DType::boolean) + 1;
+// One warp's part of wgmma.m64nNk(32 bytes): 16 rows of A with all of B.
+struct WgmmaShape {
+  DType a_type = DType::f16, b_type = DType::f16, accumulator_type = DType::f32;
+  int n = 8;
+  bool accumulate = true;
+  bool negate = false;  // the products
+};
+// d = a * b (+ d). `a`: 16 rows, `b`: n columns, each of 32 bytes of consecutive k. d: the warp's accumulator
+// registers, n / 2 words (16-bit accumulators: n / 4).
+using WgmmaFn = void (*)(const WgmmaShape& shape, RegisterWord* d, const std::byte* a, const std::byte* b);
+
+inline constexpr int dtype_count = static_cast<int>(DType::f8e5m2) + 1;
 inline constexpr int expr_kind_count = static_cast<int>(ir::ExprKind::select) + 1;
 
 struct LaneOps {
@@ -33,6 +45,7 @@ struct LaneOps {
   MmaFn mma_f16_f32 = nullptr;
   MmaFn mma_bf16_f32 = nullptr;
   MmaFn mma_f16_f16 = nullptr;
+  WgmmaFn wgmma = nullptr;
 };
 
 const LaneOps& scalar_ops();         // one value; no broadcast, no mma

@@ -3,6 +3,7 @@
 
 #include "sim/lane_types.inl"
 #include "sim/tensor_core.inl"
+#include "sim/wgmma.inl"
 
 template <int...>
 struct Ints {};
@@ -271,7 +272,7 @@ void convert(void* dst, const void* a, const void*, const void*) {
 }
 
 template <DType T, int N>
-constexpr void fill_type(LaneOps& ops) {
+constexpr void fill_arithmetic(LaneOps& ops) {
   using K = ir::ExprKind;
   using L = LaneOf<T>;
   const auto set = [&ops](K kind, LaneFn f) { ops.op[static_cast<int>(kind)][static_cast<int>(T)] = f; };
@@ -306,7 +307,12 @@ constexpr void fill_type(LaneOps& ops) {
   set(K::ge, compare<Ge, L, N>);
   set(K::eq, compare<Eq, L, N>);
   set(K::ne, compare<Ne, L, N>);
-  set(K::select, select<typename L::Raw, N>);
+}
+
+template <DType T, int N>
+constexpr void fill_type(LaneOps& ops) {
+  ops.op[static_cast<int>(ir::ExprKind::select)][static_cast<int>(T)] = select<typename LaneOf<T>::Raw, N>;
+  if constexpr (!is_float8(T)) fill_arithmetic<T, N>(ops);
 }
 
 template <DType F, int N, int... T>
@@ -323,14 +329,15 @@ constexpr void fill(LaneOps& ops, Ints<T...> all) {
 template <int N>
 constexpr LaneOps make_ops() {
   LaneOps ops;
-  fill<N>(ops, Ints<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11>{});
+  fill<N>(ops, Ints<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13>{});
   if constexpr (N == warp_lanes) {
     ops.broadcast32 = broadcast<std::uint32_t>;
     ops.broadcast64 = broadcast<std::uint64_t>;
     ops.mma_f16_f32 = mma_f32<HalfLane>;
     ops.mma_bf16_f32 = mma_f32<BrainLane>;
     ops.mma_f16_f16 = mma_f16;
+    ops.wgmma = wgmma;
   }
   return ops;
 }
-static_assert(dtype_count == 12);
+static_assert(dtype_count == 14);

@@ -108,6 +108,42 @@ struct BrainLane {
   }
 };
 
+// The 8-bit floats: storage types, which only conversions and selections see. Conversion is cvt.rn.satfinite (PTX ISA
+// 9.7.9.22): round to nearest even, saturate at the largest finite number, NaN gives 0x7f. `Largest`: its code.
+template <int Mantissa, int Bias, std::uint32_t Largest>
+struct Float8Lane {
+  using Raw = std::uint32_t;
+  using Value = float;
+  static constexpr bool floating = true;
+  static constexpr bool half = false;
+  static float get(Raw r) {
+    const std::uint32_t magnitude = r & 0x7fU;
+    // As for float16: the multiplication corrects the bias and handles subnormals. NaN as it comes out of float16.
+    const float scaled = __builtin_bit_cast(float, magnitude << (23 - Mantissa)) *
+                         __builtin_bit_cast(float, static_cast<std::uint32_t>(254 - Bias) << 23);
+    const std::uint32_t finite = bits_of(scaled) | (r & 0x80U) << 24;
+    const std::uint32_t infinity = Mantissa == 2 && magnitude == 0x7cU ? 0x7f800000U | (r & 0x80U) << 24 : finite;
+    const bool nan = Mantissa == 2 ? magnitude > 0x7cU : magnitude == 0x7fU;
+    return __builtin_bit_cast(float, nan ? 0x7fffe000U : infinity);
+  }
+  static Raw put(float value) {
+    constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(128 - Bias) << 23;
+    // A number whose unit in the last place is the smallest subnormal: adding it lets the adder do the rounding.
+    constexpr std::uint32_t unit = static_cast<std::uint32_t>(127 + 24 - Bias - Mantissa) << 23;
+    constexpr int shift = 23 - Mantissa;
+    const std::uint32_t x = bits_of(value);
+    const std::uint32_t magnitude = x & 0x7fffffffU;
+    const std::uint32_t rounded = ((magnitude + (1U << (shift - 1)) - 1U + ((magnitude >> shift) & 1U)) >> shift) -
+                                  (static_cast<std::uint32_t>(127 - Bias) << Mantissa);
+    const std::uint32_t tiny = bits_of(__builtin_bit_cast(float, magnitude) + __builtin_bit_cast(float, unit)) - unit;
+    std::uint32_t result = magnitude < smallest_normal ? tiny : rounded;
+    result = result > Largest || magnitude >= 0x7f800000U ? Largest : result;
+    return magnitude > 0x7f800000U ? 0x7fU : result | ((x >> 24) & 0x80U);
+  }
+};
+using Float8E4M3Lane = Float8Lane<3, 7, 0x7eU>;
+using Float8E5M2Lane = Float8Lane<2, 15, 0x7bU>;
+
 template <DType T>
 struct LaneOf;
 template <>
@@ -134,3 +170,7 @@ template <>
 struct LaneOf<DType::u64> : IntegerLane<std::uint64_t, std::uint64_t> {};
 template <>
 struct LaneOf<DType::boolean> : BoolLane {};
+template <>
+struct LaneOf<DType::f8e4m3> : Float8E4M3Lane {};
+template <>
+struct LaneOf<DType::f8e5m2> : Float8E5M2Lane {};

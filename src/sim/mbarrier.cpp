@@ -4,6 +4,12 @@
 
 namespace tessera::sim {
 
+std::string BarrierSet::name(const Site& site, std::uint32_t offset) const {
+  std::string text = describe_barrier(kernel_, offset);
+  if (site.block != block_) text += " of " + describe({block_, nullptr, -1, -1});
+  return text;
+}
+
 Mbarrier* BarrierSet::find(std::uint32_t offset) {
   for (Mbarrier& b : barriers_) {
     if (b.offset == offset) return &b;
@@ -20,7 +26,7 @@ Mbarrier& BarrierSet::at(const Site& site, std::uint32_t address, const char* wh
                      what, static_cast<std::int64_t>(address) - shared_base, memory_.size()),
          "check the barrier's index");
   }
-  fail(site, fmt::format("{} on {} before it is initialised", what, describe_barrier(kernel_, offset)),
+  fail(site, fmt::format("{} on {} before it is initialised", what, name(site, offset)),
        "let one thread initialise it, then synchronise the block before its first use");
 }
 
@@ -28,13 +34,13 @@ void BarrierSet::init(const Site& site, std::uint32_t address, std::uint32_t cou
   const std::uint32_t offset = address - shared_base;
   if (!memory_.in_bounds(offset, 8) || address % 8 != 0) at(site, address, "mbarrier.init");
   if (const Mbarrier* b = find(offset)) {
-    fail(site, fmt::format("{} is initialised twice", name(*b)),
+    fail(site, fmt::format("{} is initialised twice", name(site, offset)),
          "initialise it once, in one thread; a barrier re-arms itself after every phase",
          {{loc_of(b->init), "first initialised here"}});
   }
   if (count < 1 || count > max_barrier_count) {
-    fail(site, fmt::format("{} is initialised with a count of {}; 1 to {} are possible",
-                           describe_barrier(kernel_, offset), count, max_barrier_count));
+    fail(site, fmt::format("{} is initialised with a count of {}; 1 to {} are possible", name(site, offset), count,
+                           max_barrier_count));
   }
   memory_.make_barrier(offset);
   Mbarrier b;
@@ -68,7 +74,7 @@ void BarrierSet::arrive(const Site& site, std::uint32_t address, std::uint32_t c
     if (b.arrived_at != nullptr) notes.push_back({b.arrived_at->loc, "the previous arrival in this phase"});
     fail(site,
          fmt::format("{} arriving on {}, whose phase {} needs {} more (its count is {}){}", count_of(count, "thread"),
-                     name(b), b.phase, b.pending, b.count, why),
+                     name(site, b.offset), b.phase, b.pending, b.count, why),
          "arrive as often in a phase as the count says, and wait for the phase (with its parity) before arriving again",
          std::move(notes));
   }
@@ -81,7 +87,8 @@ void BarrierSet::expect(const Site& site, std::uint32_t address, std::uint32_t b
   Mbarrier& b = at(site, address, "arrive_and_expect_tx");
   if (b.tx + bytes > max_barrier_count) {
     fail(site,
-         fmt::format("{} would expect {} bytes; a phase holds at most {}", name(b), b.tx + bytes, max_barrier_count),
+         fmt::format("{} would expect {} bytes; a phase holds at most {}", name(site, b.offset), b.tx + bytes,
+                     max_barrier_count),
          "declare fewer bytes in one phase: smaller tiles, or a barrier for each");
   }
   b.tx += bytes;
@@ -94,7 +101,8 @@ void BarrierSet::complete(const Site& site, std::uint32_t address, std::uint32_t
   if (b.tx - bytes < -max_barrier_count) {
     fail(site,
          fmt::format("the copies delivered {} more than were declared on {}; the transaction count ends at {}",
-                     count_of(static_cast<std::uint64_t>(bytes - b.tx), "byte"), name(b), -max_barrier_count),
+                     count_of(static_cast<std::uint64_t>(bytes - b.tx), "byte"), name(site, b.offset),
+                     -max_barrier_count),
          "declare the bytes of every copy with arrive_and_expect_tx");
   }
   b.tx -= bytes;

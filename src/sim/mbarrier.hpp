@@ -32,7 +32,10 @@ struct Mbarrier {
 class BarrierSet {
  public:
   BarrierSet(const ir::thread::Kernel& kernel, MemorySystem& memory) : kernel_(kernel), memory_(memory) {}
-  void begin() { barriers_.clear(); }
+  void begin(const BlockInfo* block) {
+    block_ = block;
+    barriers_.clear();
+  }
 
   void init(const Site& site, std::uint32_t address, std::uint32_t count);
   void arrive(const Site& site, std::uint32_t address, std::uint32_t count);
@@ -46,10 +49,12 @@ class BarrierSet {
  private:
   void finish(Mbarrier& b, const ir::Stmt* stmt);
   Mbarrier* find(std::uint32_t offset);
-  std::string name(const Mbarrier& b) const { return describe_barrier(kernel_, b.offset); }
+  // With the block, where `site` is in another one.
+  std::string name(const Site& site, std::uint32_t offset) const;
 
   const ir::thread::Kernel& kernel_;
   MemorySystem& memory_;
+  const BlockInfo* block_ = nullptr;
   std::deque<Mbarrier> barriers_;
 };
 

@@ -17,7 +17,7 @@ MemorySystem::MemorySystem(const Program& program, bool check_handover)
       size_(program.kernel->shared_bytes),
       shared_((size_ + 15U) / 16U * 16U),
       granules_(shared_.size() / 16U),
-      touches_(static_cast<std::size_t>(program.kernel->warps)) {}
+      touches_(static_cast<std::size_t>(2 * program.kernel->warps)) {}
 
 void MemorySystem::begin(const BlockInfo* block) {
   block_ = block;
@@ -27,6 +27,8 @@ void MemorySystem::begin(const BlockInfo* block) {
     touches.whole.clear();
     touches.partial.clear();
   }
+  flights_.clear();
+  free_flights_.clear();
   for (const auto& region : program_.kernel->regions) {
     if (!region.is_barrier) continue;
     for (std::uint32_t at = region.offset; at < region.offset + region.bytes && at < size_; ++at) {
@@ -44,46 +46,35 @@ void MemorySystem::make_barrier(std::uint32_t offset) {
 
 // Accesses by whole warps, which are most, need a fence by the whole warp; others are followed lane by lane.
 void MemorySystem::fence(int warp, std::uint32_t lanes) {
-  Touches& touches = touches_[static_cast<std::size_t>(warp)];
   const std::uint32_t others = ~(1U << warp);
-  if (lanes == full_mask) {
-    for (const Touch& t : touches.whole) granules_[t.granule].touched &= others;
-    touches.whole.clear();
-  }
-  for (auto it = touches.partial.begin(); it != touches.partial.end();) {
-    it->second.lanes &= ~lanes;
-    if (it->second.lanes == 0) {
-      granules_[it->first].touched_partly &= others;
-      it = touches.partial.erase(it);
-    } else {
-      ++it;
+  for (const int kind : {any_access, write_access}) {
+    Touches& touches = touches_[static_cast<std::size_t>(2 * warp + kind)];
+    if (lanes == full_mask) {
+      for (const Touch& t : touches.whole) granules_[t.granule].touched[kind] &= others;
+      touches.whole.clear();
+    }
+    for (auto it = touches.partial.begin(); it != touches.partial.end();) {
+      it->second.lanes &= ~lanes;
+      if (it->second.lanes == 0) {
+        granules_[it->first].touched_partly[kind] &= others;
+        it = touches.partial.erase(it);
+      } else {
+        ++it;
+      }
     }
   }
 }
 
-void MemorySystem::check_target(const ir::Stmt* stmt, int warp, std::uint32_t offset) {
-  const Granule& granule = granules_[offset / 16];
-  if (granule.barrier != 0) barrier_touched(stmt, warp, -1, offset, "a TMA copy");
-  if (granule.any() != 0) unfenced(stmt, warp, offset, false);
-}
-
-std::byte* MemorySystem::write_async(const ir::Stmt* stmt, int warp, std::uint32_t offset) {
-  Granule& granule = granules_[offset / 16];
-  if (granule.barrier != 0) barrier_touched(stmt, warp, -1, offset, "a TMA copy");
-  if (granule.any() != 0) unfenced(stmt, warp, offset, true);
-  granule.written = 0xffffU;
-  return shared_.data() + offset;
-}
-
-const std::byte* MemorySystem::read_global_async(const Site& site, const MapInfo& map, std::int64_t offset,
-                                                 std::uint32_t bytes) const {
+std::byte* MemorySystem::access_global_async(const Site& site, const MapInfo& map, std::int64_t offset,
+                                             std::uint32_t bytes, bool write) const {
   const std::uint32_t param = map.map->param;
   const Buffer& buffer = program_.buffers[param];
   const auto first = static_cast<std::uint64_t>(offset);
   if (offset < 0 || first > buffer.bytes || buffer.bytes - first < bytes) {
     fail(site,
-         fmt::format("the TMA copy reads bytes {} to {} of parameter {}, whose buffer has {} bytes", offset,
-                     offset + bytes - 1, program_.kernel->params[param].name, buffer.bytes),
+         fmt::format("the TMA {} bytes {} to {} of parameter {}, whose buffer has {} bytes",
+                     write ? "store writes" : "copy reads", offset, offset + bytes - 1,
+                     program_.kernel->params[param].name, buffer.bytes),
          fmt::format("the view {} reaches past the buffer: pass a larger buffer or smaller sizes", map.map->name),
          {{map.map->loc, "the view is declared here"}});
   }
@@ -106,21 +97,18 @@ void MemorySystem::bad_shared(const Access& access, int lane, std::uint32_t addr
        "align the tile's rows or access fewer bytes at once");
 }
 
-void MemorySystem::unwritten(const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes) const {
+void MemorySystem::unwritten(const Site& site, std::uint32_t offset, std::uint32_t mask, const char* what) const {
   const Granule& granule = granules_[offset / 16];
-  const std::uint32_t mask = ((1U << bytes) - 1U) << (offset % 16);
-  if ((granule.barrier & mask) != 0) barrier_touched(access.stmt, access.warp, lane, offset, "a load");
+  if ((granule.barrier & mask) != 0) barrier_touched(site, offset, what);
   const auto missing = static_cast<std::uint32_t>(std::countr_zero(mask & ~granule.written));
-  fail({block_, access.stmt, access.warp, lane},
+  fail(site,
        fmt::format("read of uninitialised shared memory: {}",
                    describe_shared(*program_.kernel, offset / 16 * 16 + missing)),
        "write the tile first; if a TMA copy fills it, wait on its mbarrier and synchronise before reading");
 }
 
-void MemorySystem::barrier_touched(const ir::Stmt* stmt, int warp, int lane, std::uint32_t offset,
-                                   const char* what) const {
-  fail({block_, stmt, warp, lane},
-       fmt::format("{} touches the storage of an mbarrier: {}", what, describe_shared(*program_.kernel, offset)),
+void MemorySystem::barrier_touched(const Site& site, std::uint32_t offset, const char* what) const {
+  fail(site, fmt::format("{} touches the storage of an mbarrier: {}", what, describe_shared(*program_.kernel, offset)),
        "a barrier's 8 bytes may only be used by mbarrier operations; the tile overlaps them");
 }
 
@@ -147,36 +135,6 @@ void MemorySystem::misaligned_global(const Access& access, int lane, std::uint32
            "misaligned access: {} bytes from element {} of parameter {} on; the address must be a multiple of {}",
            bytes, index, program_.kernel->params[param].name, bytes),
        "pass a buffer that begins on a 16-byte boundary");
-}
-
-void MemorySystem::unfenced(const ir::Stmt* stmt, int warp, std::uint32_t offset, bool landing) const {
-  const std::uint32_t index = offset / 16;
-  const int toucher = std::countr_zero(granules_[index].any());
-  const Touches& touches = touches_[static_cast<std::size_t>(toucher)];
-  const ir::Stmt* access = nullptr;
-  if (const auto partial = touches.partial.find(index); partial != touches.partial.end()) access = partial->second.stmt;
-  for (const Touch& t : touches.whole) {
-    if (t.granule == index) access = t.stmt;
-  }
-  const std::string where = describe_shared(*program_.kernel, offset);
-  if (landing) {
-    fail({block_, stmt, warp, -1},
-         fmt::format("the TMA copy of {} was still in flight when warp {} accessed what it writes, on {}: {}",
-                     line_of(stmt), toucher, line_of(access), where),
-         "wait on the copy's mbarrier, for the phase that it completes, before the access; and synchronise the warps "
-         "that "
-         "still use the tile before the next copy is issued",
-         {{loc_of(access), fmt::format("warp {} accesses the tile here", toucher)}});
-  }
-  fail({block_, stmt, warp, -1},
-       fmt::format(
-           "unfenced hand-over to the TMA engine: the copy of {} overwrites what warp {} accessed on {} without a "
-           "proxy fence since: {}",
-           line_of(stmt), toucher, line_of(access), where),
-       "a block barrier orders ordinary accesses with each other, not with the copy engine: execute fence.proxy_async "
-       "in "
-       "the threads that accessed the tile, after the access and before the barrier that releases the copy",
-       {{loc_of(access), fmt::format("warp {} accesses the tile here, through the generic proxy", toucher)}});
 }
 
 }  // namespace tessera::sim

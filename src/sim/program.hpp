@@ -54,14 +54,28 @@ enum class Op : std::uint8_t {
   load_shared,
   store_shared,
   ldmatrix,
+  stmatrix,
   mma,
+  wgmma_fence,
+  wgmma,
+  wgmma_commit,
+  wgmma_wait,
+  set_registers,
   barrier,
+  barrier_arrive,
   warp_sync,
   mbarrier_init,
   mbarrier_arrive,
   mbarrier_expect,
   mbarrier_wait,
   tma_load,
+  tma_store,
+  tma_commit,
+  tma_wait,
+  tma_prefetch,
+  cluster_arrive,
+  cluster_wait,
+  nothing,  // a hint without an effect that anybody could see
   fence,
   print,
   end
@@ -90,8 +104,9 @@ struct RegPlace {
 struct Operands {
   RegPlace d, a, b;
   std::uint32_t address = no_slot;  // lanes
-  std::uint32_t mask = no_slot;     // lanes of bool
-  std::uint32_t value = no_slot;    // lanes: parity, bytes
+  std::uint32_t mask = no_slot;     // lanes of bool; TMA loads: the multicast mask
+  std::uint32_t value = no_slot;    // lanes: parity, bytes, the barrier's address; wgmma: the second descriptor
+  std::uint32_t cta = no_slot;      // lanes: rank in the cluster
   std::vector<std::uint32_t> list;  // lanes: values to write, coordinates, what to print
   std::vector<DType> types;         // of `list`
   int count = 0;
@@ -102,8 +117,9 @@ struct RegInfo {
   const ir::RegArray* array = nullptr;  // null: not used by this kernel
   std::uint32_t words = 0;              // byte offset of the first word in the frame
   std::uint32_t word_count = 0;
-  std::uint32_t valid = 0;       // index of the first element's lane mask in the warp's table of written elements
-  std::uint32_t word_bytes = 4;  // bytes an element takes in registers: 1, 2, 4 or 8
+  std::uint32_t valid = 0;          // index of the first element's lane mask in the warp's table of written elements
+  std::uint32_t word_bytes = 4;     // bytes an element takes in registers: 1, 2, 4 or 8
+  std::uint32_t tracked = no_slot;  // wgmma uses the array: index of its first element among the warp's RegisterUse
 };
 
 struct Buffer {
@@ -132,19 +148,25 @@ struct Program {
   std::vector<std::byte> image;
   std::uint32_t frame_bytes = 0;
   std::uint32_t valid_count = 0;
+  std::uint32_t tracked_count = 0;
   std::uint32_t depth = 0;  // of the control stack
   std::array<std::uint32_t, 3> block_idx_slots{};
+  std::uint32_t cluster_rank_slot = 0;
   std::uint32_t warp_idx_slot = 0;
   std::uint32_t thread_idx_slot = 0;
   std::uint32_t lane_idx_slot = 0;
   std::array<std::int64_t, 3> grid{};
+  std::array<std::int64_t, 3> cluster{1, 1, 1};
   std::vector<Buffer> buffers;  // by parameter
   std::vector<MapInfo> maps;
   bool prints = false;
+
+  std::int64_t cluster_size() const { return cluster[0] * cluster[1] * cluster[2]; }
 };
 
-// Compiles `kernel` for these arguments. Throws a user Error for a wrong number of arguments, a grid that no card can
-// run, too much shared memory; an internal Error for IR that breaks its own rules.
-Program compile(const ir::thread::Kernel& kernel, std::span<const Argument> arguments);
+// Compiles `kernel` for these arguments and a device of `sms` multiprocessors. Throws a user Error for a wrong number
+// of arguments, a grid that no card can run or that is not whole clusters, too much shared memory; an internal Error
+// for IR that breaks its own rules.
+Program compile(const ir::thread::Kernel& kernel, std::span<const Argument> arguments, int sms);
 
 }  // namespace tessera::sim

@@ -1,172 +1,150 @@
-// Which warp runs next, and when a copy lands.
+// Which warp runs next, and when asynchronous work is done.
 #include <algorithm>
 #include <cstring>
 
-#include "sim/cta.hpp"
+#include "sim/cluster.hpp"
 
 namespace tessera::sim {
 
 namespace {
 constexpr std::uint64_t unlimited = ~0ULL;
-constexpr std::size_t named_barriers = 16;
 }  // namespace
 
-Cta::Cta(const Program& program, const Options& options)
-    : program_(program),
-      options_(options),
-      memory_(program, options.check_proxy_handover),
-      barriers_(*program.kernel, memory_),
-      tma_(program, memory_, barriers_),
-      valid_(static_cast<std::size_t>(program.kernel->warps) * program.valid_count),
-      warps_(static_cast<std::size_t>(program.kernel->warps)),
-      named_(named_barriers) {
-  block_.kernel = program.kernel;
-  const std::size_t frame = program.frame_bytes;
-  frames_.reset(static_cast<std::byte*>(::operator new[](frame* warps_.size(), std::align_val_t{64})));
-  for (std::size_t i = 0; i < warps_.size(); ++i) {
-    Warp& warp = warps_[i];
-    warp.index = static_cast<int>(i);
-    warp.frame = frames_.get() + i * frame;
-    warp.valid = valid_.data() + i * program.valid_count;
-    warp.stack.resize(program.depth);
-    std::memcpy(warp.frame, program.image.data(), frame);
-    *warp.at<std::uint32_t>(program.warp_idx_slot) = static_cast<std::uint32_t>(i);
-    for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
-      warp.at<std::uint32_t>(program.thread_idx_slot)[lane] = static_cast<std::uint32_t>(i) * warp_lanes + lane;
-    }
+Cluster::Cluster(const Program& program, const Options& options) : program_(program), options_(options) {
+  for (int rank = 0; rank < static_cast<int>(program.cluster_size()); ++rank) {
+    ctas_.push_back(std::make_unique<Cta>(program, options, *this, rank));
   }
 }
 
-void Cta::run(std::uint64_t index) {
-  const auto nx = static_cast<std::uint64_t>(program_.grid[0]);
-  const auto ny = static_cast<std::uint64_t>(program_.grid[1]);
-  block_.index = {static_cast<std::int64_t>(index % nx), static_cast<std::int64_t>(index / nx % ny),
-                  static_cast<std::int64_t>(index / nx / ny)};
-  const bool random = options_.schedule.kind == Schedule::Kind::random;
-  const bool lazy = options_.schedule.kind == Schedule::Kind::lazy;
+void Cluster::run(std::uint64_t index) {
+  const auto& shape = program_.cluster;
+  const auto nx = static_cast<std::uint64_t>(program_.grid[0] / shape[0]);
+  const auto ny = static_cast<std::uint64_t>(program_.grid[1] / shape[1]);
+  const std::int64_t first[3] = {static_cast<std::int64_t>(index % nx), static_cast<std::int64_t>(index / nx % ny),
+                                 static_cast<std::int64_t>(index / nx / ny)};
   random_ = Random(options_.schedule.seed, index);
-  memory_.begin(&block_);
-  barriers_.begin();
-  tma_.begin(&block_);
-  named_.assign(named_barriers, NamedBarrier{});
-  output_.clear();
-  std::fill(valid_.begin(), valid_.end(), 0U);
-  for (Warp& warp : warps_) {
-    warp.depth = 0;
-    warp.loop = -1;
-    warp.pc = 0;
-    warp.active = full_mask;
-    warp.state = WarpState::ready;
-    warp.elected = lazy ? warp_lanes - 1 : random ? static_cast<int>(random_.below(warp_lanes)) : 0;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      *warp.at<std::int32_t>(program_.block_idx_slots[axis]) = static_cast<std::int32_t>(block_.index[axis]);
+  barrier_phases_ = 0;
+  for (int rank = 0; rank < size(); ++rank) {
+    const std::int64_t at[3] = {rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]};
+    cta(rank).begin({first[0] * shape[0] + at[0], first[1] * shape[1] + at[1], first[2] * shape[2] + at[2]});
+  }
+  const Schedule::Kind kind = options_.schedule.kind;
+  for (auto& cta : ctas_) {
+    for (Warp& warp : cta->warps()) {
+      warp.elected = kind == Schedule::Kind::lazy     ? warp_lanes - 1
+                     : kind == Schedule::Kind::random ? static_cast<int>(random_.below(warp_lanes))
+                                                      : 0;
     }
   }
-  if (random) {
+  if (kind == Schedule::Kind::random) {
     run_randomly();
   } else {
-    run_in_order(lazy);
+    run_in_order(kind == Schedule::Kind::lazy);
   }
-  tma_.land_all();
+  for (auto& cta : ctas_) cta->finish_all();
 }
 
-std::uint64_t Cta::statements() const {
-  std::uint64_t n = 0;
-  for (const Warp& warp : warps_) n += warp.statements;
-  return n;
+bool Cluster::all_done() const {
+  return std::all_of(ctas_.begin(), ctas_.end(), [](const auto& cta) { return cta->all_done(); });
 }
 
-bool Cta::all_done() const {
-  return std::all_of(warps_.begin(), warps_.end(), [](const Warp& w) { return w.state == WarpState::done; });
-}
-
-// Whether the warp can run. A wait is looked at here and not when the phase completes: a warp may be held up for as
-// long as the hardware likes, and one that then finds the barrier two phases on waits for the wrong one.
-bool Cta::ready(Warp& warp) {
-  if (warp.state == WarpState::at_mbarrier && mbarrier_wait(warp, program_.code[warp.pc])) {
-    warp.state = WarpState::ready;
-    ++warp.pc;
-  }
-  return warp.state == WarpState::ready;
-}
-
-// Address of the barrier that the warp's first waiting lane waits on.
-std::uint32_t Cta::waiting_barrier(const Warp& warp) const {
-  const Operands& ops = operands(program_.code[warp.pc]);
-  return warp.at<std::uint32_t>(ops.address)[__builtin_ctz(warp.waiting_lanes)];
-}
-
-// Lands the oldest copy that completes on the barrier that `warp` waits on.
-bool Cta::land_for(const Warp& warp) {
-  const std::uint32_t barrier = waiting_barrier(warp);
-  const auto& queue = tma_.queue();
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    if (queue[i].barrier == barrier) {
-      tma_.land(i, queue[i].rows());
-      return true;
+void Cluster::update_barrier() {
+  while (true) {
+    bool anybody = false;
+    for (const auto& cta : ctas_) {
+      for (const Warp& warp : cta->warps()) {
+        if (warp.state == WarpState::done) continue;
+        if (warp.cluster_arrivals <= barrier_phases_) return;
+        anybody = true;
+      }
     }
+    if (!anybody) return;
+    ++barrier_phases_;
   }
-  return false;
 }
 
-// Each warp in turn runs until it blocks. Eager copies have landed when they were issued; lazy ones land only when a
+// Each warp in turn runs until it blocks. Eager effects have landed when they were issued; lazy ones land only when a
 // warp waits for them, one by one until it can go on, before any other warp gets a turn: it runs as far ahead of them
 // as it can.
-void Cta::run_in_order(bool lazy) {
+void Cluster::run_in_order(bool lazy) {
   while (!all_done()) {
     bool progress = false;
-    for (Warp& warp : warps_) {
-      while (ready(warp)) {
-        progress = true;
-        execute(warp, unlimited);
-        while (lazy && warp.state == WarpState::at_mbarrier && !ready(warp) && land_for(warp)) {
+    for (auto& cta : ctas_) {
+      for (Warp& warp : cta->warps()) {
+        while (cta->ready(warp)) {
+          progress = true;
+          cta->execute(warp, unlimited);
+          while (lazy && !cta->ready(warp) && cta->advance_for(warp)) {
+          }
         }
       }
     }
     if (progress || all_done()) continue;
-    if (tma_.queue().empty()) deadlock();
-    tma_.land(0, tma_.queue().front().rows());
+    if (std::none_of(ctas_.begin(), ctas_.end(), [](auto& cta) { return cta->land_oldest(); })) deadlock();
   }
 }
 
-// The warps that are held back for a while: none, one, or all but one. A race needs a warp that lags or one that runs
-// ahead by a whole phase, which independent draws would hardly ever give.
-std::uint32_t Cta::draw_held_back() {
-  const auto count = static_cast<std::uint32_t>(warps_.size());
+// The warps that are held back for a while: none, one, all but one, or the same with the warps of a whole block. A race
+// needs a warp that lags or one that runs ahead by a whole phase, which independent draws would hardly ever give.
+void Cluster::draw_held_back() {
+  const std::size_t warps = ctas_.front()->warps().size();
   const std::uint32_t kind = random_.below(4);
-  const std::uint32_t one = 1U << random_.below(count);
-  return kind == 0 ? 0 : kind == 1 ? ~one : one;
+  const bool whole_block = size() > 1 && random_.below(2) == 0;
+  if (whole_block) {
+    held_first_ = random_.below(static_cast<std::uint32_t>(size())) * warps;
+    held_last_ = held_first_ + warps;
+  } else {
+    held_first_ = random_.below(static_cast<std::uint32_t>(warps * ctas_.size()));
+    held_last_ = held_first_ + 1;
+  }
+  held_others_ = kind == 1;
+  if (kind == 0) held_last_ = held_first_;
 }
 
-void Cta::run_randomly() {
+bool Cluster::held_back(std::size_t warp) const { return (warp >= held_first_ && warp < held_last_) != held_others_; }
+
+void Cluster::run_randomly() {
   constexpr std::uint32_t slices[3] = {4, 32, 256};
-  std::vector<Warp*> preferred, runnable;
-  std::uint32_t held_back = 0;
+  struct Choice {
+    Cta* cta;
+    Warp* warp;
+  };
+  std::vector<Choice> preferred, runnable;
   for (std::uint64_t decision = 0;; ++decision) {
-    if (decision % 16 == 0) held_back = draw_held_back();
+    if (decision % 16 == 0) draw_held_back();
     preferred.clear();
     runnable.clear();
-    for (Warp& warp : warps_) {
-      if (!ready(warp)) continue;
-      runnable.push_back(&warp);
-      if ((held_back >> warp.index & 1U) == 0) preferred.push_back(&warp);
+    std::size_t number = 0;
+    std::size_t operations = 0;
+    for (auto& cta : ctas_) {
+      for (Warp& warp : cta->warps()) {
+        const bool held = held_back(number++);
+        if (!cta->ready(warp)) continue;
+        runnable.push_back({cta.get(), &warp});
+        if (!held) preferred.push_back({cta.get(), &warp});
+      }
+      operations += cta->operations();
     }
-    const auto copies = static_cast<std::uint32_t>(tma_.queue().size());
-    if (runnable.empty() && copies == 0) {
+    if (runnable.empty() && operations == 0) {
       if (all_done()) return;
       deadlock();
     }
-    if (copies != 0 && (preferred.empty() || random_.below(4) == 0)) {
-      const std::size_t which = random_.below(copies);
-      const TmaCopy& copy = tma_.queue()[which];
-      const std::uint32_t rest = copy.rows() - copy.landed;
-      tma_.land(which, random_.below(2) == 0 ? rest : 1 + random_.below(rest));
+    if (operations != 0 && (preferred.empty() || random_.below(4) == 0)) {
+      std::size_t which = random_.below(static_cast<std::uint32_t>(operations));
+      for (auto& cta : ctas_) {
+        const std::size_t own = cta->operations();
+        if (which < own) {
+          cta->advance(which, random_);
+          break;
+        }
+        which -= own;
+      }
       continue;
     }
     const auto& choice = preferred.empty() ? runnable : preferred;
-    Warp& warp = *choice[random_.below(static_cast<std::uint32_t>(choice.size()))];
+    const Choice next = choice[random_.below(static_cast<std::uint32_t>(choice.size()))];
     const std::uint32_t kind = random_.below(4);
-    execute(warp, kind == 3 ? unlimited : 1 + random_.below(slices[kind]));
+    next.cta->execute(*next.warp, kind == 3 ? unlimited : 1 + random_.below(slices[kind]));
   }
 }
 

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "sim/cta.hpp"
+#include "sim/cluster.hpp"
 #include "sim/program.hpp"
 
 namespace tessera::sim {
@@ -47,14 +47,14 @@ std::string to_string(const Schedule& schedule) {
 
 namespace {
 
-// Hands out blocks in order to host threads, and puts what they print back in order.
+// Hands out clusters in order to host threads, and puts what they print back in order.
 class Grid {
  public:
   Grid(const Program& program, const Options& options)
       : program_(program),
         options_(options),
         total_(static_cast<std::uint64_t>(program.grid[0]) * static_cast<std::uint64_t>(program.grid[1]) *
-               static_cast<std::uint64_t>(program.grid[2])) {}
+               static_cast<std::uint64_t>(program.grid[2]) / static_cast<std::uint64_t>(program.cluster_size())) {}
 
   Statistics run() {
     std::uint64_t threads = options_.threads > 0 ? static_cast<std::uint64_t>(options_.threads)
@@ -73,31 +73,36 @@ class Grid {
  private:
   void work() {
     try {
-      Cta cta(program_, options_);
+      Cluster cluster(program_, options_);
       std::uint64_t blocks = 0;
       while (true) {
         const std::uint64_t index = next_.fetch_add(1);
-        // Blocks below one that failed still run, so that the failure reported is always that of the first one.
+        // Clusters below one that failed still run, so that the failure reported is always that of the first one.
         if (index >= total_ || index > first_failure_.load()) break;
-        run_block(cta, index);
-        ++blocks;
+        run_cluster(cluster, index);
+        blocks += cluster.ctas().size();
       }
       const std::lock_guard lock(mutex_);
       statistics_.ctas += blocks;
-      statistics_.warp_statements += cta.statements();
-      statistics_.tma_bytes += cta.tma_bytes();
+      for (const auto& cta : cluster.ctas()) {
+        statistics_.warp_statements += cta->statements();
+        statistics_.tma_bytes += cta->tma_bytes();
+      }
     } catch (...) {
       record_failure(0);
     }
   }
 
-  void run_block(Cta& cta, std::uint64_t index) {
+  void run_cluster(Cluster& cluster, std::uint64_t index) {
     try {
-      cta.run(index);
+      cluster.run(index);
     } catch (...) {
       record_failure(index);
     }
-    if (program_.prints) deliver(index, cta.output());
+    if (!program_.prints) return;
+    std::vector<std::string> output;
+    for (const auto& cta : cluster.ctas()) output.insert(output.end(), cta->output().begin(), cta->output().end());
+    deliver(index, output);
   }
 
   void record_failure(std::uint64_t index) {
@@ -136,14 +141,14 @@ class Grid {
   std::mutex mutex_;
   std::exception_ptr failure_;
   Statistics statistics_;
-  std::map<std::uint64_t, std::vector<std::string>> waiting_;  // output of blocks that ended before an earlier one
+  std::map<std::uint64_t, std::vector<std::string>> waiting_;  // output of clusters that ended before an earlier one
   std::uint64_t printed_ = 0;
 };
 
 }  // namespace
 
 Statistics run(const ir::thread::Kernel& kernel, std::span<const Argument> arguments, const Options& options) {
-  const Program program = compile(kernel, arguments);
+  const Program program = compile(kernel, arguments, options.sms);
   return Grid(program, options).run();
 }
 

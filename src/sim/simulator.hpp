@@ -14,10 +14,10 @@
 
 namespace tessera::sim {
 
-// When asynchronous effects land, and in which order warps run. eager: a copy lands when it is issued; warps run in
-// turn, each until it blocks. lazy: a copy lands when a warp waits for it and cannot go on otherwise, before any other
-// warp runs again. random: warps, switches and landings are drawn from (seed, index of the block), so that a seed gives
-// the same run whatever the number of host threads.
+// When asynchronous effects (of copies, stores and wgmmas) land, and in which order warps run. eager: an effect lands
+// when it is issued; warps run in turn, each until it blocks. lazy: it lands when a warp waits for it and cannot go on
+// otherwise, before any other warp runs again. random: warps, switches and landings are drawn from (seed, index of the
+// cluster), so that a seed gives the same run whatever the number of host threads.
 struct Schedule {
   enum class Kind : std::uint8_t { eager, lazy, random };
   Kind kind = Kind::eager;
@@ -38,6 +38,7 @@ struct Options {
   int threads = 0;                              // host threads over CTAs; 0: all cores
   std::function<void(std::string_view)> print;  // sink of device printf; default standard output
   bool check_proxy_handover = true;
+  int sms = 4;  // multiprocessors of the device, where a grid asks for their number
 };
 
 struct Statistics {
@@ -47,24 +48,33 @@ struct Statistics {
 };
 
 // Runs the whole grid. Throws a user Error (with the line of the statement) for out-of-bounds accesses, reads of
-// uninitialised shared memory or registers, misaligned accesses, unfenced hand-over to the TMA engine, misuse of
-// mbarriers and deadlock. Where several blocks fail, the error is that of the first one, whatever the host threads do.
+// uninitialised shared memory or registers, misaligned accesses, unfenced hand-over to the TMA engine or to wgmma,
+// writes to what an engine may still read, registers used while a wgmma may still use them, misuse of barriers and of
+// groups, signals to a block that has ended, and deadlock. Where several blocks fail, the error is that of the first
+// one, whatever the host threads do.
 //
 // What to know about the machine:
 // - The lanes of a warp run together. Where one side of a divergent If blocks, the other lanes wait too, so lanes of
-// one
-//   warp cannot hand work to each other across such a branch.
+//   one warp cannot hand work to each other across such a branch.
+// - The blocks of a cluster run together on one host thread; other clusters run on the other ones.
 // - Deadlock is found by logic: no warp can run and no copy is in flight. A loop that spins without ever blocking is
-// not
-//   a deadlock, and does not end.
-// - mma.sync adds exact products to a float32 accumulator for k = 0, 1, ..., 15, each sum rounded to nearest even. The
-//   card adds in another order; results agree to float32 rounding. A float16 accumulator is rounded once an
-//   instruction.
+//   not a deadlock, and does not end.
+// - mma.sync and wgmma add exact products to a float32 accumulator for k = 0, 1, ..., each sum rounded to nearest
+//   even. The card adds in another order, and keeps fewer bits where operands have 8; results agree to that rounding.
+//   A float16 accumulator is rounded once an instruction.
+// - Each warp of a warpgroup executes its own 16 rows of a wgmma, on its own: reads its rows of A and all of B, at a
+//   time that the schedule chooses. What one warp has waited for says nothing of the others.
+// - A TMA store reads shared memory at one time between its issue and the wait that covers it, and writes global
+//   memory at another, up to the end of the kernel. Float additions of several blocks to one element happen in the
+//   order in which the host threads come to them, so that their last bits may differ from run to run.
+// - setmaxnreg moves registers between the block's warps and its pool; the launch gives each thread 65536 /
+//   ctas_per_sm over the block's threads, rounded down to a multiple of 8.
 // - `elect_one` is lane 0 under the eager schedule, lane 31 under the lazy one, and drawn from the seed for each warp
 //   under a random one. It is the same every time for the same set of active lanes.
-// - Which copy lands when depends on the schedule (see Schedule), the results of a correct kernel do not. A random
-//   schedule also holds single warps back, and lands boxes in pieces.
-// - `Options::print` gets each thread's printf in one call, blocks in the order of their index.
+// - Which effect lands when depends on the schedule (see Schedule), the results of a correct kernel do not. A random
+//   schedule also holds single warps and blocks back, and lands boxes in pieces.
+// - `Options::print` gets each thread's printf in one call, clusters in the order of their index and blocks in the
+//   order of their rank.
 Statistics run(const ir::thread::Kernel& kernel, std::span<const Argument> arguments, const Options& options = {});
 
 }  // namespace tessera::sim

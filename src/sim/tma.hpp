@@ -1,5 +1,5 @@
-// The copy engine of one block: tensor copies from global to shared memory, each issued at one time and landing at
-// another.
+// The copy engine's tensor loads into one block: each issued at one time, by this block or by a peer's multicast, and
+// landing at another.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +7,25 @@
 #include <span>
 
 #include "sim/mbarrier.hpp"
-#include "sim/memory.hpp"
+#include "sim/tensor_box.hpp"
 
 namespace tessera::sim {
 
 struct TmaCopy {
-  const MapInfo* map = nullptr;
-  const ir::Stmt* stmt = nullptr;
-  int warp = 0;
-  std::uint32_t destination = 0;  // shared address
-  std::uint32_t barrier = 0;      // shared address
-  std::int32_t coords[5] = {};
-  std::uint32_t landed = 0;  // rows of the box
+  Site site;  // of the thread that issued it
+  TensorBox box;
+  FlightId flight = 0;
+  std::uint32_t barrier = 0;  // shared address
+  std::uint32_t landed = 0;   // rows of the box
 
-  std::uint32_t rows() const { return map->rows; }
+  std::uint32_t rows() const { return box.rows(); }
 };
 
 class TmaEngine {
  public:
   TmaEngine(const Program& program, MemorySystem& memory, BarrierSet& barriers)
       : program_(program), memory_(memory), barriers_(barriers) {}
-  void begin(const BlockInfo* block) {
-    block_ = block;
-    queue_.clear();
-  }
+  void begin() { queue_.clear(); }
 
   // Checks the copy (alignment, bounds, the tensor map's own rules, hand-over) and puts it in the queue.
   void issue(const Site& site, std::uint32_t map, std::uint32_t destination, std::span<const std::int32_t> coords,
@@ -38,21 +33,15 @@ class TmaEngine {
   // Lands the next `rows` rows of copy number `index` of the queue; the last one completes the box's bytes on its
   // barrier and takes the copy out of the queue.
   void land(std::size_t index, std::uint32_t rows);
-  void land_all() {
-    while (!queue_.empty()) land(0, queue_.front().rows());
-  }
   const std::deque<TmaCopy>& queue() const { return queue_; }
   std::uint64_t bytes_landed() const { return bytes_landed_; }
 
  private:
-  void check_map(const Site& site, const MapInfo& map) const;
   void copy_row(const TmaCopy& copy, std::uint32_t row);
-  std::uint32_t target(const TmaCopy& copy, std::uint32_t byte) const;  // offset of the box's byte, swizzled
 
   const Program& program_;
   MemorySystem& memory_;
   BarrierSet& barriers_;
-  const BlockInfo* block_ = nullptr;
   std::deque<TmaCopy> queue_;
   std::uint64_t bytes_landed_ = 0;
 };

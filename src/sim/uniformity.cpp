@@ -24,6 +24,7 @@ bool Uniformity::varies(const Expr* e) const {
     case ExprKind::param:
     case ExprKind::block_idx:
     case ExprKind::grid_dim:
+    case ExprKind::cluster_rank:
     case ExprKind::warp_idx:
     case ExprKind::shared_base: return false;
     case ExprKind::value: return value_varies_[e->value->id] != 0;

@@ -20,7 +20,7 @@ template <class T>
 double number(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof value);
-  if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+  if constexpr (!std::is_arithmetic_v<T>) {
     return static_cast<double>(static_cast<float>(value));
   } else {
     return static_cast<double>(value);
@@ -91,6 +91,8 @@ double tolerance(DType type) {
     case DType::f16: return 1.0 / 256;
     case DType::bf16: return 1.0 / 64;
     case DType::f32: return 1.0 / 1024;
+    case DType::f8e4m3: return 1.0 / 8;
+    case DType::f8e5m2: return 1.0 / 4;
     default: return 0;
   }
 }
@@ -109,6 +111,8 @@ Difference compare(const Output& expected, const Output& found) {
     case DType::u32: return compare_as<std::uint32_t>(expected, found);
     case DType::u64: return compare_as<std::uint64_t>(expected, found);
     case DType::boolean: return compare_as<std::uint8_t>(expected, found);
+    case DType::f8e4m3: return compare_as<float8_e4m3>(expected, found);
+    case DType::f8e5m2: return compare_as<float8_e5m2>(expected, found);
   }
   return {};
 }

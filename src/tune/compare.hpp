@@ -45,7 +45,7 @@ struct Difference {
 // mean square of `expected`. NaN equals NaN, an infinity equals itself. Both outputs have the same type and size.
 Difference compare(const Output& expected, const Output& found);
 
-// 2^-8 for float16, 2^-6 for bfloat16, 2^-10 for float32 and 0 for integers.
+// 2^-8 for float16, 2^-6 for bfloat16, 2^-10 for float32, 2^-3 for float8_e4m3, 2^-2 for float8_e5m2, 0 for integers.
 double tolerance(DType type);
 
 }  // namespace tessera::tune

@@ -34,6 +34,8 @@ std::uint64_t count_nans(const std::vector<Output>& outputs) {
     if (output.type == DType::f16) count += count_nans_as<float16>(output);
     if (output.type == DType::bf16) count += count_nans_as<bfloat16>(output);
     if (output.type == DType::f32) count += count_nans_as<float>(output);
+    if (output.type == DType::f8e4m3) count += count_nans_as<float8_e4m3>(output);
+    if (output.type == DType::f8e5m2) count += count_nans_as<float8_e5m2>(output);
   }
   return count;
 }
@@ -82,7 +84,7 @@ class Tuner {
     std::vector<ResultClass> classes;
     for (const std::size_t i : alive_) {
       try {
-        place(classes, i, executor_.run(i));
+        place(classes, i, executor_.run(i, std::move(spare_)));
       } catch (const Error& error) {
         if (error.kind() == ErrorKind::internal) throw;
         fail(i, error);
@@ -101,10 +103,11 @@ class Tuner {
     expected_ = std::move(classes[right].outputs);
   }
 
-  static void place(std::vector<ResultClass>& classes, std::size_t candidate, std::vector<Output> outputs) {
+  void place(std::vector<ResultClass>& classes, std::size_t candidate, std::vector<Output> outputs) {
     for (ResultClass& one : classes) {
       if (difference(one.outputs, outputs).different != 0) continue;
       one.members.push_back(candidate);
+      spare_ = std::move(outputs);
       return;
     }
     classes.push_back({std::move(outputs), {candidate}});
@@ -168,17 +171,17 @@ class Tuner {
         times_[candidate].push_back(ms);
         spent += ms;
       }
-      if (round + 1 >= options_.rounds_before_drop) drop_hopeless();
+      drop_hopeless(round == 0 ? options_.hopeless_at_once : options_.hopeless);
       advance();
     }
   }
 
-  void drop_hopeless() {
+  void drop_hopeless(double factor) {
     double best = std::numeric_limits<double>::infinity();
     for (const std::size_t i : alive_) best = std::min(best, median(times_[i]));
     std::erase_if(alive_, [&](std::size_t i) {
       const double mine = median(times_[i]);
-      if (mine <= options_.hopeless * best) return false;
+      if (mine <= factor * best) return false;
       rows_[i].status = Status::dropped;
       rows_[i].time_us = mine * 1e3;
       rows_[i].reason = fmt::format("{:.1f} times as slow as the best", mine / best);
@@ -189,8 +192,7 @@ class Tuner {
   double score(std::size_t i) const {
     if (times_[i].empty()) return 0;
     double value = median(times_[i]);
-    if (rows_[i].spill_bytes > 0) value *= 1 + options_.flaw_penalty;
-    if (!rows_[i].remarks.empty()) value *= 1 + options_.flaw_penalty;
+    if (rows_[i].flawed()) value *= 1 + options_.flaw_penalty;
     return value;
   }
 
@@ -199,7 +201,9 @@ class Tuner {
     for (const std::size_t i : alive_) rows_[i].time_us = times_[i].empty() ? 0 : median(times_[i]) * 1e3;
     std::stable_sort(alive_.begin(), alive_.end(), [&](std::size_t a, std::size_t b) { return score(a) < score(b); });
     for (const std::size_t i : alive_) {
-      const Difference d = difference(expected_, executor_.run(i));
+      std::vector<Output> outputs = executor_.run(i, std::move(spare_));
+      const Difference d = difference(expected_, outputs);
+      spare_ = std::move(outputs);
       if (d.different == 0) {
         rows_[i].status = Status::chosen;
         return i;
@@ -226,6 +230,7 @@ class Tuner {
   std::vector<std::size_t> alive_;
   std::vector<std::vector<double>> times_;
   std::vector<Output> expected_;
+  std::vector<Output> spare_;  // outputs that nobody needs any more; fresh memory costs more than the copy into it
 };
 
 }  // namespace

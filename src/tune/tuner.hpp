@@ -17,19 +17,20 @@ class Executor {
  public:
   virtual ~Executor() = default;
   // Runs the candidate once on its own copies of the written buffers, which hold NaN patterns (or the user's data where
-  // the kernel also reads them), and returns what it wrote. Throws Error if it cannot run.
-  virtual std::vector<Output> run(std::size_t candidate) = 0;
+  // the kernel also reads them), and returns what it wrote, in the memory of `recycled` where that has the right size.
+  // Throws Error if it cannot run.
+  virtual std::vector<Output> run(std::size_t candidate, std::vector<Output> recycled) = 0;
   // Milliseconds of one launch.
   virtual double time(std::size_t candidate) = 0;
 };
 
 struct Options {
-  int rounds = 15;             // at most so many launches a candidate
-  int least_rounds = 5;        // at least so many, whatever they take
-  int rounds_before_drop = 2;  // then the hopeless ones leave
-  double hopeless = 2.0;       // times the best median
-  double budget_ms = 800;      // of measured time, after which no round begins that is not one of the least
-  double flaw_penalty = 0.02;  // a candidate with ptxas advisories must be faster by this share to win
+  int rounds = 15;                // at most so many launches a candidate
+  int least_rounds = 5;           // at least so many, whatever they take
+  double hopeless_at_once = 2.5;  // times the best: leaves after its first launch
+  double hopeless = 1.5;          // times the best median: leaves after any later round
+  double budget_ms = 800;         // of measured time, after which no round begins that is not one of the least
+  double flaw_penalty = 0.02;     // a candidate with ptxas advisories must be faster by this share to win
 };
 
 struct Progress {

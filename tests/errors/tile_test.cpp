@@ -355,6 +355,36 @@ TEST(TileErrors, TransposeOfOtherRanks) {
       "transpose() of a tile of shape {2, 4, 8}");
 }
 
+TEST(Tiles, PartsOfRegisterTiles) {
+  const std::string text = text_of([](Program& k) {
+    auto x = register_tensor<float>({16, 8}, 0.0f);
+    for (auto i : range(*k.n)) {
+      (void)i;
+      for (int part = 0; part < 2; ++part) print_tensor("part", x.split(1, 2)[part] + 1.0f);
+    }
+    EXPECT_EQ(x.split(0, 4)[3].shape(), (std::vector<std::int64_t>{4, 8}));
+  });
+  EXPECT_THAT(text, HasSubstr("f32[16, 4] = slice(x"));
+}
+
+TEST(TileErrors, PartsOfRegisterTiles) {
+  expect_mistake(
+      [](Program&) {
+        register_tensor<float>({16, 8}, 0.0f).split(2, 2)[0];  // <- error
+      },
+      "split() of dimension 2 of a tile of shape {16, 8}");
+  expect_mistake(
+      [](Program&) {
+        register_tensor<float>({16, 8}, 0.0f).split(1, 3)[0];  // <- error
+      },
+      "split() of 8 elements into 3 equal parts");
+  expect_mistake(
+      [](Program&) {
+        register_tensor<float>({16, 8}, 0.0f).split(1, 2)[2];  // <- error
+      },
+      "part 2 of 2");
+}
+
 TEST(TileErrors, FunctionOfTheIndex) {
   expect_mistake(
       [](Program&) {

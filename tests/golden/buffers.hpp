@@ -127,6 +127,8 @@ inline void expect_same(DType type, const std::vector<std::byte>& a, const std::
   const auto is_nan = [&](std::uint64_t bits) {
     if (type == DType::f16) return (bits & 0x7fffU) > 0x7c00U;
     if (type == DType::bf16) return (bits & 0x7fffU) > 0x7f80U;
+    if (type == DType::f8e4m3) return (bits & 0x7fU) == 0x7fU;
+    if (type == DType::f8e5m2) return (bits & 0x7fU) > 0x7cU;
     return type == DType::f32 && (bits & 0x7fffffffU) > 0x7f800000U;
   };
   for (std::size_t i = 0; i < a.size(); i += width) {

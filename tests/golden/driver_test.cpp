@@ -163,7 +163,31 @@ TEST_F(Driver, LaunchesAKernel) {
   EXPECT_THAT(record(), HasSubstr("attribute 8 = 40000\n"));
   EXPECT_THAT(record(), HasSubstr("attribute 9 = 100\n"));
   EXPECT_THAT(record(), HasSubstr("launch 3 2 1 of 128, shared 40000, first 42, stream\n"));
+  EXPECT_THAT(record(), testing::Not(HasSubstr("launch attribute")));
+  EXPECT_THAT(record(), testing::Not(HasSubstr("attribute 14")));
   EXPECT_THAT(record(), HasSubstr("unload\n"));
+}
+
+TEST_F(Driver, LaunchesClustersAndDependentKernels) {
+  const std::vector<char> cubin(64, 'c');
+  const unsigned grid[3] = {6, 2, 1};
+  int n = 42;
+  void* params[] = {&n};
+  const jit::Module cluster(0, cubin, "k", 512, {{2, 1, 1}, true});
+  cluster.launch(grid, 384, params, nullptr);
+  EXPECT_EQ(record().substr(record().find("launch")),
+            "launch attribute 4 2 1 1\nlaunch attribute 6 1\nlaunch 6 2 1 of 384, shared 512, first 42\n");
+  EXPECT_THAT(record(), testing::Not(HasSubstr("attribute 14")));
+  const jit::Module dependent(0, cubin, "k", 0, {{1, 1, 1}, true});
+  SetUp();
+  dependent.launch(grid, 128, params, nullptr);
+  EXPECT_EQ(record(), "launch attribute 6 1\nlaunch 6 2 1 of 128, shared 0, first 42\n");
+  const jit::Module large(0, cubin, "k", 0, {{4, 4, 1}, false});
+  EXPECT_THAT(record(), HasSubstr("attribute 14 = 1\n")) << "more than 8 CTAs have to be allowed";
+  set("launch", 912);
+  const std::string text = message_of(ErrorKind::device, [&] { cluster.launch(grid, 384, params, nullptr); });
+  EXPECT_THAT(text, HasSubstr("cuLaunchKernelEx of kernel 'k'"));
+  EXPECT_THAT(text, HasSubstr("smaller cluster"));
 }
 
 TEST_F(Driver, NamesTheKernelAndTheFixInErrors) {
@@ -220,9 +244,10 @@ TEST_F(Driver, EncodesTensorMaps) {
 }
 
 TEST_F(Driver, GivesEveryTypeItsDescriptorType) {
-  const std::pair<DType, int> expected[] = {{DType::u8, 0},  {DType::i8, 0},  {DType::boolean, 0}, {DType::u16, 1},
-                                            {DType::i16, 1}, {DType::u32, 2}, {DType::i32, 3},     {DType::u64, 4},
-                                            {DType::i64, 5}, {DType::f16, 6}, {DType::f32, 7},     {DType::bf16, 9}};
+  const std::pair<DType, int> expected[] = {
+      {DType::u8, 0},  {DType::i8, 0},  {DType::boolean, 0}, {DType::u16, 1},    {DType::i16, 1},
+      {DType::u32, 2}, {DType::i32, 3}, {DType::u64, 4},     {DType::f8e4m3, 0}, {DType::f8e5m2, 0},
+      {DType::i64, 5}, {DType::f16, 6}, {DType::f32, 7},     {DType::bf16, 9}};
   for (const auto& [type, number] : expected) {
     thread::TensorMap map;
     map.type = type;

@@ -34,8 +34,29 @@ TEST(Facts, AreReadFromTheLog) {
   EXPECT_EQ(facts.spill_load_bytes, 480);
   EXPECT_EQ(facts.stack_bytes, 336);
   EXPECT_EQ(facts.static_shared_bytes, 1024);
+  EXPECT_EQ(facts.spill_bytes(), 1008);
+  EXPECT_TRUE(facts.flawed());
   ASSERT_EQ(facts.remarks.size(), 1U);
   EXPECT_THAT(facts.remarks[0], HasSubstr("C7510"));
+}
+
+TEST(Facts, AnIgnoredSetmaxnregAndASerialisedWgmmaAreFlaws) {
+  const std::string clean =
+      "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+      "ptxas info    : Function properties for k\n"
+      "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 168 registers, used 3 barriers\n";
+  jit::CubinFacts facts;
+  ASSERT_TRUE(jit::parse_facts(clean, "k", &facts));
+  EXPECT_FALSE(facts.flawed());
+  for (const std::string remark :
+       {"ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored to maintain minimum register needs",
+        "ptxas info    : (C7517) warpgroup.wait is injected in around line 60 by compiler to allow use of registers"}) {
+    facts = {};
+    ASSERT_TRUE(jit::parse_facts(remark + "\n" + clean, "k", &facts));
+    EXPECT_TRUE(facts.flawed());
+    EXPECT_EQ(facts.remarks, std::vector<std::string>{remark});
+  }
 }
 
 TEST(Facts, AreNotInventedForALogWithoutThem) {

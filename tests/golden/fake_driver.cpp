@@ -91,6 +91,33 @@ FAKE int cuLaunchKernel(void*, unsigned x, unsigned y, unsigned z, unsigned thre
               (stream == nullptr ? "\n" : ", stream\n");
   return 0;
 }
+// As the driver declares them.
+struct LaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+    int flag;
+    void* alignment;
+  } value;
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared;
+  void* stream;
+  LaunchAttribute* attributes;
+  unsigned count;
+};
+FAKE int cuLaunchKernelEx(const LaunchConfig* c, void* f, void** params, void** extra) {
+  for (unsigned i = 0; i < c->count; ++i) {
+    const LaunchAttribute& a = c->attributes[i];
+    record() += "launch attribute " + std::to_string(a.id);
+    for (int k = 0; k < (a.id == 4 ? 3 : 1); ++k) record() += " " + std::to_string(a.value.cluster[k]);
+    record() += "\n";
+  }
+  return cuLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared,
+                        c->stream, params, extra);
+}
 FAKE int cuMemAlloc_v2(unsigned long long* p, std::size_t n) {
   MAY_FAIL("alloc");
   *p = reinterpret_cast<std::uintptr_t>(std::malloc(n));

@@ -34,6 +34,12 @@ inline float f16_to_float(f16 x) { return tessera::float16::to_float(x); }
 inline float bf16_to_float(bf16 x) { return tessera::bfloat16::to_float(x); }
 inline f16 float_to_f16(float x) { return tessera::float16::from_float(x); }
 inline bf16 float_to_bf16(float x) { return tessera::bfloat16::from_float(x); }
+inline f16 e4m3_to_f16(unsigned char x) { return float_to_f16(tessera::float8_e4m3::to_float(x)); }
+inline f16 e5m2_to_f16(unsigned char x) { return float_to_f16(tessera::float8_e5m2::to_float(x)); }
+inline float e4m3_to_float(unsigned char x) { return tessera::float8_e4m3::to_float(x); }
+inline float e5m2_to_float(unsigned char x) { return tessera::float8_e5m2::to_float(x); }
+inline unsigned char float_to_e4m3(float x) { return tessera::float8_e4m3::from_float(x); }
+inline unsigned char float_to_e5m2(float x) { return tessera::float8_e5m2::from_float(x); }
 inline f16 f16_add(f16 a, f16 b) { return float_to_f16(f16_to_float(a) + f16_to_float(b)); }
 inline f16 f16_sub(f16 a, f16 b) { return float_to_f16(f16_to_float(a) - f16_to_float(b)); }
 inline f16 f16_mul(f16 a, f16 b) { return float_to_f16(f16_to_float(a) * f16_to_float(b)); }
@@ -119,6 +125,12 @@ inline unsigned pack8(unsigned char a, unsigned char b, unsigned char c, unsigne
 }
 inline unsigned pack_f16(float lo, float hi) { return pack16(float_to_f16(lo), float_to_f16(hi)); }
 inline unsigned pack_bf16(float lo, float hi) { return pack16(float_to_bf16(lo), float_to_bf16(hi)); }
+inline unsigned pack_e4m3(float a, float b, float c, float d) {
+  return pack8(float_to_e4m3(a), float_to_e4m3(b), float_to_e4m3(c), float_to_e4m3(d));
+}
+inline unsigned pack_e5m2(float a, float b, float c, float d) {
+  return pack8(float_to_e5m2(a), float_to_e5m2(b), float_to_e5m2(c), float_to_e5m2(d));
+}
 
 inline bool host_aligned(const void* p, int bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % static_cast<unsigned>(bytes) == 0;

@@ -7,6 +7,7 @@
 #include "host_arithmetic.inc"
 #include "host_casts.inc"
 #include "host_control_flow.inc"
+#include "host_float8_casts.inc"
 #include "host_packed_registers.inc"
 #include "host_vector_add.inc"
 
@@ -43,6 +44,7 @@ int run(void (*f)(P...), const std::vector<Argument>& arguments, unsigned ctas, 
 int run_text_on_host(const std::string& name, const std::vector<Argument>& arguments, unsigned ctas) {
   if (name == "arithmetic") return run(arithmetic, arguments, ctas, 32);
   if (name == "casts") return run(casts, arguments, ctas, 32);
+  if (name == "float8_casts") return run(float8_casts, arguments, ctas, 32);
   if (name == "packed_registers") return run(packed_registers, arguments, ctas, 32);
   if (name == "control_flow") return run(for_1, arguments, ctas, 32);
   return run(vector_add, arguments, ctas, 128);

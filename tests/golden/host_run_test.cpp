@@ -32,6 +32,17 @@ TEST(TextOnHost, Casts) {
   for (int round = 0; round < 20; ++round) compare("casts", kernel, interesting_arguments(kernel, 32UL * 14));
 }
 
+TEST(TextOnHost, Float8Casts) {
+  const auto kernel = float8_casts();
+  std::vector<Argument> arguments = interesting_arguments(kernel, 128UL * 14);
+  for (int round = 0; round < 2; ++round) {  // all 256 codes in two rounds
+    for (const std::size_t in : {0U, 2U})
+      for (std::size_t i = 0; i < 128; ++i)
+        arguments[in].bytes[i] = static_cast<std::byte>(128 * round + static_cast<int>(i));
+    compare("float8_casts", kernel, arguments);
+  }
+}
+
 TEST(TextOnHost, PackedRegisters) {
   const auto kernel = packed_registers();
   for (int round = 0; round < 5; ++round) compare("packed_registers", kernel, interesting_arguments(kernel, 32UL * 64));

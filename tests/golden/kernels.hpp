@@ -27,5 +27,9 @@ ir::thread::Kernel tma_pipeline();
 // C[m, matmul_n] = A[m, matmul_k] * B[matmul_n, matmul_k]^T for a run-time m; parameters m, A, B, C.
 inline constexpr int matmul_n = 512, matmul_k = 1024;
 ir::thread::Kernel matmul();
+// The same product of bf16 with wgmma and clusters; the same parameters.
+ir::thread::Kernel cluster_matmul();
+ir::thread::Kernel hopper_forms();
+ir::thread::Kernel float8_casts();
 
 }  // namespace tessera::golden

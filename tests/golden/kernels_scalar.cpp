@@ -13,9 +13,10 @@ constexpr DType every_type[] = {DType::f16, DType::bf16, DType::f32, DType::i8, 
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
-      {"vector_add", vector_add},     {"packed_registers", packed_registers}, {"casts", casts},
-      {"arithmetic", arithmetic},     {"printing", printing, true},           {"control_flow", control_flow},
-      {"tensor_cores", tensor_cores}, {"tma_pipeline", tma_pipeline},         {"matmul", matmul}};
+      {"vector_add", vector_add},         {"packed_registers", packed_registers}, {"casts", casts},
+      {"arithmetic", arithmetic},         {"printing", printing, true},           {"control_flow", control_flow},
+      {"tensor_cores", tensor_cores},     {"tma_pipeline", tma_pipeline},         {"matmul", matmul},
+      {"cluster_matmul", cluster_matmul}, {"hopper_forms", hopper_forms},         {"float8_casts", float8_casts}};
   return all;
 }
 

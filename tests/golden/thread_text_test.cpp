@@ -70,6 +70,18 @@ thread::TensorMap map_of(Builder& b) {
   return map;
 }
 
+// A wgmma that obeys the rules, for tests to spoil.
+thread::Wgmma* wgmma_of(Builder& b, DType type = DType::bf16, DType accumulator = DType::f32, int n = 64) {
+  const auto* d = b.regs("d", accumulator, static_cast<std::uint32_t>(n / 2));
+  auto* s = b.add<thread::Wgmma>(type, type, accumulator, n, b.ref(d, 0));
+  s->a = s->b = {b.u32(0x10000), 0x40000040};
+  return s;
+}
+void in_cluster(Builder& b) {
+  b.kernel.cluster = {2, 1, 1};
+  b.kernel.tensor_maps.push_back(map_of(b));
+}
+
 struct Broken {
   const char* rule;
   const char* says;
@@ -217,6 +229,118 @@ const std::vector<Broken>& broken() {
          b.kernel.tensor_maps.push_back(map_of(b));
          b.add<thread::TmaLoadBox>(0U, b.shared(), std::vector{b.i32(0)}, b.shared(128));
        }},
+      {"K1", "a cluster of 4 x 5 x 1",
+       [](Builder& b) {
+         b.kernel.cluster = {4, 5, 1};
+       }},
+      {"K1", "a cluster of 0 x 1 x 1", [](Builder& b) { b.kernel.cluster[0] = 0; }},
+      {"K5", "parameter 2 is stored to",
+       [](Builder& b) {
+         b.pointer("halves", DType::f16, false);
+         b.kernel.tensor_maps.push_back(map_of(b));
+         b.kernel.tensor_maps[0].param = 2;
+         b.add<thread::TmaStoreBox>(0U, b.shared(), std::vector{b.i32(0), b.i32(0)}, false);
+       }},
+      {"S3", "sm_count", [](Builder& b) { b.let("x", b.e().leaf(ExprKind::sm_count, DType::i32)); }},
+      {"S1", "array 'late'",
+       [](Builder& b) {
+         const ir::RegArray* late = b.kernel.context->new_regs(DType::f32, 1, "late", {});
+         b.add<thread::WgmmaWait>(0, std::vector{late});
+       }},
+      {"T1", "the mask", [](Builder& b) { wgmma_of(b)->accumulate = b.i32(1); }},
+      {"T5", "the low word", [](Builder& b) { wgmma_of(b)->a.low = b.i32(1); }},
+      {"T5", "the rank of the CTA",
+       [](Builder& b) {
+         in_cluster(b);
+         b.add<thread::MbarrierArrive>(b.shared(), 1U, b.i32(0));
+       }},
+      {"T6", "computes with float8_e4m3",
+       [](Builder& b) {
+         const auto* r = b.regs("q", DType::f8e4m3, 4);
+         b.add<thread::WriteRegs>(b.ref(r, 0), std::vector{b.e().add(b.reg(r, 0), b.reg(r, 1))});
+       }},
+      {"T6", "computes with float8_e5m2",
+       [](Builder& b) {
+         const auto* r = b.regs("q", DType::f8e5m2, 4);
+         b.let("x", b.e().binary(ExprKind::lt, b.reg(r, 0), b.reg(r, 1)));
+       }},
+      {"R1", "elements 0 to 31", [](Builder& b) { wgmma_of(b, DType::bf16, DType::f32, 32)->n = 64; }},
+      {"R3", "operand a of wgmma is of float16",
+       [](Builder& b) {
+         const auto* a = b.regs("a", DType::f16, 8);
+         auto* s = wgmma_of(b);
+         s->a_registers = b.ref(a, 0);
+         s->a = {};
+       }},
+      {"R3", "begins at element '2'",
+       [](Builder& b) {
+         const auto* a = b.regs("a", DType::i8, 20);
+         auto* s = wgmma_of(b, DType::i8, DType::i32);
+         s->a_registers = b.ref(a, 2);
+         s->a = {};
+       }},
+      {"R3", "the source of stmatrix",
+       [](Builder& b) { b.add<thread::StMatrix>(b.ref(b.regs("q", DType::f32, 8), 0), 4, false, b.shared()); }},
+      {"I1", "stmatrix of 3 matrices",
+       [](Builder& b) { b.add<thread::StMatrix>(b.ref(b.regs("q", DType::f16, 8), 0), 3, false, b.shared()); }},
+      {"I2", "barrier 0", [](Builder& b) { b.add<thread::BarrierArrive>(0, 128); }},
+      {"I2", "160 threads in a CTA of 128", [](Builder& b) { b.add<thread::BarrierArrive>(1, 160); }},
+      {"I4", "no tensor map 0", [](Builder& b) { b.add<thread::TmaPrefetchBox>(0U, std::vector{b.i32(0)}); }},
+      {"I4", "no tensor map 7", [](Builder& b) { b.add<thread::PrefetchTensorMap>(7U); }},
+      {"I4", "a reduction of int8",
+       [](Builder& b) {
+         b.kernel.tensor_maps.push_back(map_of(b));
+         b.kernel.tensor_maps[0].type = DType::i8;
+         b.add<thread::TmaStoreBox>(0U, b.shared(), std::vector{b.i32(0), b.i32(0)}, true);
+       }},
+      {"I4", "a wait for -1", [](Builder& b) { b.add<thread::TmaWait>(-1, true); }},
+      {"I6", "bfloat16 and bfloat16 into float16", [](Builder& b) { wgmma_of(b, DType::bf16, DType::f16); }},
+      {"I6", "with n = 260", [](Builder& b) { wgmma_of(b, DType::bf16, DType::f32, 260); }},
+      {"I6", "of int8 with n = 40", [](Builder& b) { wgmma_of(b, DType::i8, DType::i32, 40); }},
+      {"I6", "both in registers and in shared memory",
+       [](Builder& b) { wgmma_of(b)->a_registers = b.ref(b.regs("a", DType::bf16, 8), 0); }},
+      {"I6", "an MN-major operand a in registers",
+       [](Builder& b) {
+         const auto* a = b.regs("a", DType::bf16, 8);
+         auto* s = wgmma_of(b);
+         s->a_registers = b.ref(a, 0);
+         s->a = {};
+         s->a_mn_major = true;
+       }},
+      {"I6", "an MN-major operand of float8_e4m3", [](Builder& b) { wgmma_of(b, DType::f8e4m3)->b_mn_major = true; }},
+      {"I6", "negates integers", [](Builder& b) { wgmma_of(b, DType::u8, DType::i32)->negate_b = true; }},
+      {"I6", "the high word 0x40024000 of operand b", [](Builder& b) { wgmma_of(b)->b.high = 0x40024000; }},
+      {"I6", "wgmma in a CTA of 3 warps",
+       [](Builder& b) {
+         b.kernel.warps = 3;
+         wgmma_of(b);
+       }},
+      {"I6", "wait_group 8", [](Builder& b) { b.add<thread::WgmmaWait>(8, std::vector<const ir::RegArray*>{}); }},
+      {"I7", "setmaxnreg 20", [](Builder& b) { b.add<thread::SetMaxRegisters>(20, false); }},
+      {"I7", "setmaxnreg 100", [](Builder& b) { b.add<thread::SetMaxRegisters>(100, true); }},
+      {"I7", "setmaxnreg in a CTA of 3 warps",
+       [](Builder& b) {
+         b.kernel.warps = 3;
+         b.add<thread::SetMaxRegisters>(40, false);
+       }},
+      {"I8", "a multicast without a cluster",
+       [](Builder& b) {
+         b.kernel.tensor_maps.push_back(map_of(b));
+         b.add<thread::TmaLoadBox>(0U, b.shared(), std::vector{b.i32(0), b.i32(0)}, b.shared(2048))->multicast =
+             b.u32(1);
+       }},
+      {"I8", "a multicast to CTAs 0x7 of a cluster of 2",
+       [](Builder& b) {
+         in_cluster(b);
+         b.add<thread::TmaLoadBox>(0U, b.shared(), std::vector{b.i32(0), b.i32(0)}, b.shared(2048))->multicast =
+             b.u32(7);
+       }},
+      {"I8", "without a cluster", [](Builder& b) { b.add<thread::MbarrierArrive>(b.shared(), 1U, b.u32(0)); }},
+      {"I8", "CTA 2 of a cluster of 2",
+       [](Builder& b) {
+         in_cluster(b);
+         b.add<thread::MbarrierArrive>(b.shared(), 1U, b.u32(2));
+       }},
       {"I5", "no lane", [](Builder& b) { b.add<thread::WarpSync>(0U); }},
       {"I5", "1 pieces for 1 arguments",
        [](Builder& b) { b.add<thread::PrintThread>(std::vector<std::string>{"x"}, std::vector{b.thread_idx()}); }},
@@ -226,6 +350,26 @@ const std::vector<Broken>& broken() {
 
 INSTANTIATE_TEST_SUITE_P(Thread, Rule, testing::ValuesIn(broken()),
                          [](const auto& c) { return c.param.rule + std::string("_") + std::to_string(c.index); });
+
+TEST(ThreadVerifier, AcceptsWhatTheRulesAllow) {
+  EXPECT_EQ(complaint([](Builder& b) {
+              in_cluster(b);
+              for (const int n : {8, 24, 248, 256}) wgmma_of(b, DType::bf16, DType::f32, n);
+              for (const int n : {8, 24, 32, 48, 256}) wgmma_of(b, DType::i8, DType::i32, n);
+              wgmma_of(b, DType::f8e4m3, DType::f16)->b_type = DType::f8e5m2;
+              wgmma_of(b)->a_mn_major = true;
+              const auto* a = b.regs("a", DType::f32, 4);
+              auto* s = wgmma_of(b, DType::f32);
+              s->a_registers = b.ref(a, 0);
+              s->a = {};
+              b.add<thread::MbarrierArrive>(b.shared(), 1U, b.u32(1));
+              b.add<thread::SetMaxRegisters>(256, true);
+              const auto* q = b.regs("q", DType::f8e4m3, 1);
+              const Expr* x = b.reg(q, 0);
+              b.add<thread::WriteRegs>(b.ref(q, 0), std::vector{b.e().select(b.e().boolean(true), x, x)});
+            }),
+            "");
+}
 
 TEST(ThreadVerifier, ListsEveryBrokenRuleWithItsLine) {
   const std::string text = complaint([](Builder& b) {

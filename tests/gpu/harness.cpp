@@ -39,7 +39,8 @@ std::string why_no_card() {
 void run_on_card(const ir::thread::Kernel& kernel, std::vector<Argument>& arguments) {
   const std::string name = cuda::function_name(kernel);
   const jit::Compiled compiled = jit::compile(cuda::print(kernel), name);
-  const jit::Module module(device, compiled.cubin, name, kernel.shared_bytes);
+  const jit::Module module(device, compiled.cubin, name, kernel.shared_bytes,
+                           {kernel.cluster, kernel.dependent_launch});
   const std::vector<std::int64_t> params = scalars(arguments);
   std::vector<void*> pointers(arguments.size(), nullptr);
   std::vector<void*> launch_params;
@@ -61,7 +62,8 @@ void run_on_card(const ir::thread::Kernel& kernel, std::vector<Argument>& argume
   }
   unsigned grid[3];
   for (int i = 0; i < 3; ++i)
-    grid[i] = static_cast<unsigned>(ir::evaluate_on_host(kernel.grid[static_cast<std::size_t>(i)], params));
+    grid[i] = static_cast<unsigned>(ir::evaluate_on_host(kernel.grid[static_cast<std::size_t>(i)], params,
+                                                         jit::device_info(device).multiprocessors));
   module.launch(grid, static_cast<unsigned>(kernel.warps) * 32, launch_params.data(), nullptr);
   jit::synchronize(device);
   for (std::size_t i = 0; i < arguments.size(); ++i) {

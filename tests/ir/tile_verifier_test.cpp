@@ -20,6 +20,7 @@ struct Example {
   Kernel kernel;
   GlobalView* view = nullptr;
   SharedTensor* shared = nullptr;
+  SharedView* whole = nullptr;
   BarrierArray* barriers = nullptr;
   RegisterTensor* loaded = nullptr;  // f16 {16, 16}
   RegisterTensor* acc = nullptr;     // f32 {16, 16}
@@ -61,6 +62,7 @@ struct Example {
     v.loc = loc;
     view = kernel.new_view(v);
     shared = kernel.new_shared(DType::f16, {16, 16}, "s", loc);
+    whole = kernel.whole(shared);
     barriers = kernel.new_barriers({1}, "barrier", loc);
     add<AllocShared>(kernel.body, shared);
     add<AllocBarriers>(kernel.body, barriers);
@@ -74,12 +76,12 @@ struct Example {
     loop = add<control::For>(kernel.body, k, e().i32(0), e().i32(64), e().i32(16));
     group = add<ThreadGroup>(loop->body, Group{0, 1, true});
     expect = add<ArriveExpectTx>(group->body, BarrierRef{barriers, e().i32(0)}, e().u32(512));
-    tma = add<TmaLoad>(group->body, view, shared, std::vector<const Expr*>{e().value(k), e().i32(0)},
+    tma = add<TmaLoad>(group->body, view, whole, std::vector<const Expr*>{e().value(k), e().i32(0)},
                        BarrierRef{barriers, e().i32(0)});
     add<WaitBarrier>(group->body, BarrierRef{barriers, e().i32(0)}, e().var(var));
     add<Sync>(loop->body);
     loaded = reg(DType::f16, {16, 16});
-    load = add<LoadShared>(loop->body, loaded, shared);
+    load = add<LoadShared>(loop->body, loaded, whole);
     RegisterTensor* turned = reg(DType::f16, {16, 16});
     add<Transpose>(loop->body, turned, loaded);
     dot = add<Dot>(loop->body, loaded, turned, acc);
@@ -88,9 +90,9 @@ struct Example {
     add<Compute>(kernel.body, half, std::vector<RegisterTensor*>{acc},
                  e().cast(DType::f16, e().leaf(ExprKind::operand, DType::f32, 0)));
     add<StoreGlobal>(kernel.body, view, half, std::vector<const Expr*>{e().i32(0), e().i64(0)});
-    add<StoreShared>(kernel.body, shared, half);
+    add<StoreShared>(kernel.body, whole, half);
     add<Print>(kernel.body, std::vector<std::string>{"n=", "\n"}, std::vector<const Expr*>{n});
-    add<PrintTensor>(kernel.body, "s", nullptr, shared);
+    add<PrintTensor>(kernel.body, "s", nullptr, whole);
     add<FreeShared>(kernel.body, shared);
   }
 };

@@ -93,6 +93,44 @@ TEST(LdMatrix, NeedsTheWholeWarp) {
               HasSubstr("ldmatrix must be executed by a whole warp; here only 8 of 32 lanes"));
 }
 
+// stmatrix puts element h of matrix i in lane L to row L / 4, column 2 (L % 4) + h.
+TEST(StMatrix, EveryCountAndTransposition) {
+  for (const int matrices : {1, 2, 4}) {
+    for (const bool transposed : {false, true}) {
+      KernelBuilder b(1, 1024);
+      const auto out = b.pointer(DType::u16, "out");
+      const auto* a = b.regs(DType::u16, 8, "a");
+      std::vector<const Expr*> values;
+      for (int j = 0; j < 8; ++j) values.push_back((b.lane() * 8 + j).cast(DType::u16));
+      b.write(a, 0, values);
+      b.add<thread::StMatrix>(SourceLoc::here(), b.ref(a), matrices, transposed,
+                              b.shared(0) + ((b.lane() * 5 + 3) % 32 * 16).cast(DType::u32));
+      b.loop(b.lane(), b.i32(64 * matrices), b.i32(32), [&](E i) {  // element i % 8 of row i / 8 % 8 of matrix i / 64
+        const E row = (i / 8 * 5 + 3) % 32;
+        b.add<thread::LoadSharedVector>(SourceLoc::here(), b.ref(a), 1,
+                                        b.shared(0) + (row * 16 + i % 8 * 2).cast(DType::u32));
+        b.add<thread::StoreGlobalVector>(SourceLoc::here(), b.ref(a), 1, out, i.cast(DType::i64), nullptr);
+      });
+      std::vector<std::uint16_t> r(256);
+      sim::run(b.kernel, std::vector<sim::Argument>{buffer(r)}, options());
+      for (int i = 0; i < 64 * matrices; ++i) {
+        int row = i / 8 % 8, column = i % 8;
+        if (transposed) std::swap(row, column);
+        const int lane = 4 * row + column / 2;
+        EXPECT_EQ(r[static_cast<std::size_t>(i)], lane * 8 + 2 * (i / 64) + column % 2) << matrices << transposed;
+      }
+    }
+  }
+}
+
+TEST(StMatrix, NeedsTheWholeWarp) {
+  KernelBuilder b(1, 256);
+  const auto* a = b.regs(DType::f16, 2, "a");
+  b.when(b.lane() < 8, [&] { b.add<thread::StMatrix>(SourceLoc::here(), b.ref(a), 1, false, b.shared(0)); });
+  EXPECT_THAT(error_of(b.kernel, {}, options()).what(),
+              HasSubstr("stmatrix must be executed by a whole warp; here only 8 of 32 lanes"));
+}
+
 // D = A B + C for one instruction: operands and result in row-major buffers, moved to the fragments element by element.
 template <class T, class Acc>
 void check_mma() {

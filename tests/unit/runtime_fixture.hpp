@@ -62,6 +62,7 @@ struct Behaviour {
   std::function<void(const runtime::LaunchPlan&)> run = {};
   double milliseconds = 1.0;
   int spill_bytes = 0;
+  std::vector<std::string> remarks = {};
   std::uint32_t shared_bytes = 0;
   int register_estimate = 32;
   std::optional<Error> trace_error = {}, lower_error = {}, compile_error = {};
@@ -201,6 +202,7 @@ inline std::shared_ptr<const runtime::Toolchain> fake_toolchain(const std::share
     compiled.log = "compiled " + config;
     compiled.facts.registers = 40;
     compiled.facts.spill_store_bytes = behaviour.spill_bytes;
+    compiled.facts.remarks = behaviour.remarks;
     return compiled;
   };
   chain->compiler = [] { return std::string("fake compiler 1"); };

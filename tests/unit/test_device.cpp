@@ -90,6 +90,9 @@ TEST(Buffer, FromIsAPartWithTheRestOfTheBytes) {
 
 TEST(Randn, DependsOnSeedAndPositionAlone) {
   const Device a = Device::sim(), b = Device::sim({.schedule = Schedule::lazy()});
+  const auto numbers = a.randn<float>({1000}, 5).to_host();
+  const auto narrow = a.randn<float8_e4m3>({1000}, 5).to_host();
+  for (std::size_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(narrow[i].bits, float8_e4m3(numbers[i]).bits);
   EXPECT_EQ(a.randn<float>({100000}, 5).to_host(), b.randn<float>({100000}, 5).to_host());
   EXPECT_NE(a.randn<float>({64}, 5).to_host(), a.randn<float>({64}, 6).to_host());
   const auto longer = a.randn<float>({70001}, 9).to_host(), shorter = a.randn<float>({501}, 9).to_host();
@@ -117,6 +120,17 @@ TEST(Randn, HasTheMomentsOfTheNormalDistribution) {
   double neighbours = 0;
   for (std::size_t i = 0; i + 1 < values.size(); ++i) neighbours += static_cast<double>(values[i]) * values[i + 1];
   EXPECT_NEAR(neighbours / static_cast<double>(values.size()), 0, 0.005);
+}
+
+TEST(SimulatedDevice, HasAsManyMultiprocessorsAsAskedFor) {
+  EXPECT_EQ(Device::sim().state()->sm_count(), 4);
+  EXPECT_EQ(Device::sim({.sms = 7}).state()->sm_count(), 7);
+  for (const int sms : {0, -1, 5000}) {
+    const Error error = error_of([&] { Device::sim({.sms = sms}); });
+    EXPECT_EQ(error.kind(), ErrorKind::user);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("sms = " + std::to_string(sms)));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("test_device.cpp"));
+  }
 }
 
 }  // namespace

@@ -43,6 +43,30 @@ TEST_F(EstimateTest, CountsBytesAndFlops) {
   EXPECT_DOUBLE_EQ(block_work(kernel, none).flops, 0);
 }
 
+TEST_F(EstimateTest, CountsTheWarpsOfARole) {
+  auto& pool = context->expr;
+  auto& arena = context->arena;
+  kernel.warps = 12;
+  const thread::RegRef at{context->new_regs(DType::f32, 128, "acc", {}), pool.i32(0)};
+  const Expr* warp = pool.leaf(ExprKind::warp_idx, DType::i32);
+  auto* roles = arena.make<control::If>(SourceLoc{}, pool.binary(ExprKind::lt, warp, pool.i32(4)));
+  auto* leader = arena.make<control::If>(SourceLoc{}, pool.both(pool.binary(ExprKind::eq, warp, pool.i32(8)),
+                                                                pool.leaf(ExprKind::elect_one, DType::boolean)));
+  leader->then_body = {
+      arena.make<thread::TmaStoreBox>(SourceLoc{}, 0U, pool.u32(0), std::vector<const Expr*>{}, false)};
+  roles->else_body = {arena.make<thread::Wgmma>(SourceLoc{}, DType::bf16, DType::bf16, DType::f32, 256, at),
+                      arena.make<thread::Wgmma>(SourceLoc{}, DType::f8e4m3, DType::f8e4m3, DType::f32, 64, at), leader};
+  kernel.body = {roles};
+  const std::int64_t params[] = {0, 0};
+  const BlockWork work = block_work(kernel, params);
+  EXPECT_DOUBLE_EQ(work.wgmma_flops, 2 * (2.0 * 64 * 16 * 256 + 2.0 * 64 * 16 * 64)) << "of two warpgroups";
+  EXPECT_DOUBLE_EQ(work.bytes, 16 * 64 * 2);
+  EXPECT_DOUBLE_EQ(work.flops, 0);
+  roles->condition = pool.binary(ExprKind::lt, pool.leaf(ExprKind::param, DType::i32, 0), pool.i32(4));
+  EXPECT_DOUBLE_EQ(block_work(kernel, params).wgmma_flops, 3 * (2.0 * 64 * 16 * 256 + 2.0 * 64 * 16 * 64))
+      << "a condition on anything else lets all through";
+}
+
 TEST_F(EstimateTest, WaitsAreALatencyEach) {
   const std::int64_t params[] = {160, 0};
   const double without = estimate_us(kernel, params, 132, 64, 132);

@@ -55,6 +55,27 @@ struct PlanTest : ::testing::Test {
   SourceLoc call = SourceLoc::here();
 };
 
+TEST_F(PlanTest, AGridHasWholeClusters) {
+  kernel.cluster = {2, 1, 1};
+  EXPECT_THAT(plan().grid, ElementsAre(4, 1, 1));
+  kernel.cluster = {3, 1, 1};
+  const std::string text = refused();
+  EXPECT_THAT(text, HasSubstr("4 blocks along x, which is not a multiple of the 3 of a cluster"));
+  EXPECT_THAT(text, HasSubstr("here to 6"));
+  kernel.cluster = {1, 2, 1};
+  EXPECT_THAT(refused(), HasSubstr("1 blocks along y"));
+}
+
+TEST_F(PlanTest, AGridMayAskForTheMultiprocessors) {
+  auto& pool = kernel.context->expr;
+  const ir::Expr* sms = pool.cast(DType::i64, pool.leaf(ExprKind::sm_count, DType::i32));
+  kernel.grid[0] = pool.mul(sms, 3);
+  kernel.views[1].shape = {sms};
+  kernel.views[1].elements = sms;
+  EXPECT_THAT(plan().grid, ElementsAre(12, 1, 1)) << "the fake device has 4";
+  EXPECT_EQ(reached_bytes(kernel, std::vector<std::int64_t>{4, 0, 0}, 2, 5), 20U);
+}
+
 TEST_F(PlanTest, GivesGridValuesAndAddresses) {
   const LaunchPlan result = plan();
   EXPECT_THAT(result.grid, ElementsAre(4, 1, 1));

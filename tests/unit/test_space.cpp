@@ -52,6 +52,19 @@ TEST(Space, TextAndParseAreInverse) {
   EXPECT_EQ(space.parse("").block_m, 128) << "fields left out keep their default";
 }
 
+TEST(Space, OfIsExactlyTheGivenConfigurations) {
+  const std::vector<Config> configs = {{.block_m = 64, .block_n = 128}, {.block_m = 128, .block_n = 32}};
+  const auto space = Space<Config>::of<&Config::block_m, &Config::block_n>(configs);
+  ASSERT_EQ(space.size(), 2U);
+  EXPECT_EQ(space.text(space.configs()[0]), "block_m=64,block_n=128");
+  EXPECT_EQ(space.text(space.configs()[1]), "block_m=128,block_n=32");
+  EXPECT_EQ(space.parse("block_m=128,block_n=32").block_n, 32);
+  EXPECT_THAT(error_of([] { Space<Config>::of<&Config::block_m>({}); }).what(), HasSubstr("without a value"));
+  const Error error = error_of([&] { Space<Config>::of<&Config::block_m>({configs[0], configs[0]}); });
+  EXPECT_EQ(error.kind(), ErrorKind::user);
+  EXPECT_THAT(error.what(), HasSubstr("block_m=64 is listed twice"));
+}
+
 TEST(Space, RefusesARepeatedValueAtTheUsersLine) {
   const Error error = error_of([] { Space<Config>{}.choices<&Config::block_m>({64, 32, 64}); });
   EXPECT_EQ(error.kind(), ErrorKind::user);

@@ -31,7 +31,7 @@ struct FakeExecutor : Executor {
   std::vector<int> runs, times;
   std::vector<std::size_t> order;
   explicit FakeExecutor(std::vector<One> list) : all(std::move(list)), runs(all.size()), times(all.size()) {}
-  std::vector<Output> run(std::size_t i) override {
+  std::vector<Output> run(std::size_t i, std::vector<Output>) override {
     if (all[i].error) throw Error(*all[i].error);
     const bool changed = runs[i]++ > 0 && !all[i].later.empty();
     return {output_of(changed ? all[i].later : all[i].result)};
@@ -117,11 +117,13 @@ TEST(Tuner, AnInternalErrorIsNeverHidden) {
 }
 
 TEST(Tuner, HopelessOnesLeaveEarly) {
-  FakeExecutor executor({{.ms = 1}, {.ms = 1.9}, {.ms = 2.1}});
-  auto rows = rows_for(3);
+  FakeExecutor executor({{.ms = 1}, {.ms = 1.4}, {.ms = 1.6}, {.ms = 2.6}});
+  auto rows = rows_for(4);
   EXPECT_EQ(tune(rows, executor), 0U);
   EXPECT_EQ(rows[2].status, Status::dropped);
-  EXPECT_EQ(executor.times[2], Options{}.rounds_before_drop);
+  EXPECT_EQ(rows[3].status, Status::dropped);
+  EXPECT_EQ(executor.times[3], 1);
+  EXPECT_EQ(executor.times[2], 2);
   EXPECT_EQ(executor.times[1], Options{}.rounds);
   EXPECT_GT(rows[2].time_us, 0);
 }
@@ -189,6 +191,17 @@ TEST(Compare, OneBlockOfAMatmulMissingIsADifference) {
     b.push_back(a.back() + 8.0F * std::cos(static_cast<float>(i) * 1.3F));
   }
   EXPECT_GT(compare(output_of(a), output_of(b)).different, 3500U);
+}
+
+TEST(Compare, Float8MayRoundTheOtherWay) {
+  const auto e4m3 = [](std::uint8_t bits) { return float8_e4m3::from_bits(bits); };
+  const std::vector<float8_e4m3> a = {e4m3(0x38), e4m3(0x40), e4m3(0x7e), e4m3(0x7f)};  // 1, 2, 448, NaN
+  EXPECT_EQ(compare(output_of(a), output_of<float8_e4m3>({e4m3(0x39), e4m3(0x3f), e4m3(0x7d), e4m3(0xff)})).different,
+            0U);
+  EXPECT_EQ(compare(output_of(a), output_of<float8_e4m3>({e4m3(0x38), e4m3(0x40), e4m3(0x70), e4m3(0x38)})).different,
+            2U);
+  const std::vector<float8_e5m2> b(8, float8_e5m2(3.0F)), c(8, float8_e5m2(-3.0F));
+  EXPECT_EQ(compare(output_of(b), output_of(c)).different, 8U);
 }
 
 TEST(Compare, NaNAndInfinity) {

@@ -6,15 +6,19 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tessera/core/float8.hpp"
+
 namespace tessera {
 
-enum class DType : std::uint8_t { f16, bf16, f32, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
+enum class DType : std::uint8_t { f16, bf16, f32, i8, i16, i32, i64, u8, u16, u32, u64, boolean, f8e4m3, f8e5m2 };
 
 constexpr int size_of(DType type) {
   switch (type) {
     case DType::i8:
     case DType::u8:
-    case DType::boolean: return 1;
+    case DType::boolean:
+    case DType::f8e4m3:
+    case DType::f8e5m2: return 1;
     case DType::f16:
     case DType::bf16:
     case DType::i16:
@@ -42,11 +46,16 @@ constexpr const char* name_of(DType type) {
     case DType::u32: return "uint32";
     case DType::u64: return "uint64";
     case DType::boolean: return "bool";
+    case DType::f8e4m3: return "float8_e4m3";
+    case DType::f8e5m2: return "float8_e5m2";
   }
   return "?";
 }
 
-constexpr bool is_float(DType type) { return type == DType::f16 || type == DType::bf16 || type == DType::f32; }
+constexpr bool is_float8(DType type) { return type == DType::f8e4m3 || type == DType::f8e5m2; }
+constexpr bool is_float(DType type) {
+  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || is_float8(type);
+}
 constexpr bool is_integer(DType type) { return !is_float(type) && type != DType::boolean; }
 constexpr bool is_signed(DType type) {
   return is_float(type) || type == DType::i8 || type == DType::i16 || type == DType::i32 || type == DType::i64;
@@ -131,6 +140,14 @@ struct dtype_trait<float16> {
 template <>
 struct dtype_trait<bfloat16> {
   static constexpr DType value = DType::bf16;
+};
+template <>
+struct dtype_trait<float8_e4m3> {
+  static constexpr DType value = DType::f8e4m3;
+};
+template <>
+struct dtype_trait<float8_e5m2> {
+  static constexpr DType value = DType::f8e5m2;
 };
 template <>
 struct dtype_trait<float> {

@@ -14,6 +14,12 @@ concept IndexLike = (std::integral<X> && !std::is_same_v<X, bool>) ||
                     (TracedScalar<X> && is_int_element<traced_element_t<X>> &&
                      widens<traced_element_t<X>, std::int64_t>());
 
+// An object that stands for an index, as a slot of a Pipeline does.
+template <class X>
+concept IndexHolder = requires(const X& x) {
+  requires IndexLike<std::remove_cvref_t<decltype(x.index)>>;
+};
+
 // A traced or C++ integer: an offset, an extent of a view, a bound, a number of bytes. It is an Int32 or an Int64
 // inside.
 struct IndexArg {
@@ -22,6 +28,8 @@ struct IndexArg {
   requires IndexLike<X> IndexArg(const X& x, SourceLoc loc = SourceLoc::here()) : ref(make(x, loc)) {
     ref.origin.loc = loc;
   }  // NOLINT
+  template <class X>
+  requires IndexHolder<X> IndexArg(const X& x, SourceLoc loc = SourceLoc::here()) : IndexArg(x.index, loc) {}  // NOLINT
 
  private:
   template <class X>
@@ -62,6 +70,30 @@ struct HostInt {
         "this must be a C++ integer: extents of tiles, warps, thread groups and barrier counts are compile-time "
         "constants of a kernel, so take the parameter as `int` (a new value compiles anew) instead of Int32");
   }
+};
+
+// A C++ bool or a traced Bool.
+struct BoolArg {
+  ScalarRef ref;  // if it is traced
+  bool traced = false;
+  bool value = false;
+  template <class X>
+  requires BoolLike<X> BoolArg(const X& x, SourceLoc loc = SourceLoc::here()) : traced(TracedScalar<X>) {  // NOLINT
+    if constexpr (TracedScalar<X>)
+      ref = to_ref<bool>(x, loc);
+    else
+      value = x;
+  }
+};
+
+// A UInt32 or a C++ integer, or nothing.
+struct MaskArg {
+  ScalarRef ref;
+  bool given = false;
+  MaskArg() = default;
+  template <class X>
+  requires AcceptedAs<X, std::uint32_t> MaskArg(const X& x, SourceLoc loc = SourceLoc::here())  // NOLINT
+      : ref(to_ref<std::uint32_t>(x, loc)), given(true) {}
 };
 
 // {block_m, block_n}: the extents of a tile.

@@ -1,4 +1,4 @@
-// Tensor-core products, synchronisation, mbarriers, the TMA engine, printing of tiles.
+// Tensor-core products, synchronisation, mbarriers, printing of tiles.
 #pragma once
 
 #include "tessera/lang/tensor.hpp"
@@ -34,6 +34,9 @@ struct Mbarrier {
   BarrierArray alloc(const std::vector<int>& counts, SourceLoc loc = SourceLoc::here()) const;
   // Every thread of the group arrives `count` times.
   void arrive(const Barrier& barrier, const HostInt& count = 1, SourceLoc loc = SourceLoc::here()) const;
+  // Every thread of the group arrives `count` times at the barrier of the same name in block `cta` of the cluster.
+  void arrive_remote(const Barrier& barrier, const IndexArg& cta, const HostInt& count = 1,
+                     SourceLoc loc = SourceLoc::here()) const;
   // Every thread of the group arrives once and announces `bytes` (1 to 2^20 - 1) of asynchronous copies in this phase.
   void arrive_and_expect_tx(const Barrier& barrier, const IndexArg& bytes, SourceLoc loc = SourceLoc::here()) const;
   // Waits until the phase of this parity has completed: 0 for the first phase, then alternating.
@@ -50,22 +53,9 @@ struct Mbarrier {
   void wait_on(const Barrier& barrier, const ScalarRef& phase, SourceLoc loc) const;
 };
 
-struct GlobalToShared {
-  GlobalView src;
-  SharedTensor dst;
-  IndexList offsets;  // one a dimension of src, in elements
-  Barrier mbarrier;   // counts the bytes as they arrive
-};
-struct Tma {
-  // Copies the tile at `offsets` of `src` to `dst` by the TMA engine; elements outside the view arrive as 0 and count.
-  // Group: one thread, or exactly one warp. src and dst have one type and one rank.
-  void global_to_shared(const GlobalToShared& copy, SourceLoc loc = SourceLoc::here()) const;
-};
-
 }  // namespace detail
 
 inline constexpr detail::Fence fence;
 inline constexpr detail::Mbarrier mbarrier;
-inline constexpr detail::Tma tma;
 
 }  // namespace tessera

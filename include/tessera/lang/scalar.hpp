@@ -129,6 +129,8 @@ using Bool = Scalar<bool>;
 using Float16 = Scalar<float16>;
 using BFloat16 = Scalar<bfloat16>;
 using Float32 = Scalar<float>;
+using Float8E4M3 = Scalar<float8_e4m3>;
+using Float8E5M2 = Scalar<float8_e5m2>;
 
 // A mutable variable of the kernel; every thread has its own copy. Assignments are recorded. Copying makes a new
 // variable with the same value, as for a C++ int.
@@ -233,15 +235,23 @@ Scalar<R> wrap(const ScalarRef& ref) {
   return Scalar<R>(ref);
 }
 template <class T>
+constexpr void no_float8_arithmetic() {
+  static_assert(!is_float8_element<T>,
+                "float8_e4m3 and float8_e5m2 are storage types without arithmetic; write cast<Float32>(x) first");
+}
+template <class T>
 Scalar<T> binary(Op op, const Operand<T>& a, const Operand<T>& b) {
+  no_float8_arithmetic<T>();
   return wrap<T>(make_binary(op, a.ref, b.ref, a.ref.origin.loc));
 }
 template <class T>
 Scalar<bool> compare(Op op, const Operand<T>& a, const Operand<T>& b) {
+  no_float8_arithmetic<T>();
   return wrap<bool>(make_binary(op, a.ref, b.ref, a.ref.origin.loc));
 }
 template <class T>
 Scalar<T> unary(Op op, const Operand<T>& a) {
+  no_float8_arithmetic<T>();
   return wrap<T>(make_unary(op, a.ref, a.ref.origin.loc));
 }
 

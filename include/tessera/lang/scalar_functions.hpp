@@ -55,12 +55,14 @@ template <class A, class B>
 requires detail::Unmixed<A, B>
 auto min(const A& a, const B& b, SourceLoc loc = SourceLoc::here()) {
   using T = detail::common_element_t<A, B>;
+  detail::no_float8_arithmetic<T>();
   return Scalar<T>(detail::make_binary(detail::Op::min, detail::to_ref<T>(a, loc), detail::to_ref<T>(b, loc), loc));
 }
 template <class A, class B>
 requires detail::Unmixed<A, B>
 auto max(const A& a, const B& b, SourceLoc loc = SourceLoc::here()) {
   using T = detail::common_element_t<A, B>;
+  detail::no_float8_arithmetic<T>();
   return Scalar<T>(detail::make_binary(detail::Op::max, detail::to_ref<T>(a, loc), detail::to_ref<T>(b, loc), loc));
 }
 

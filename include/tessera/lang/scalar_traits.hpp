@@ -48,6 +48,8 @@ concept TracedScalar = !std::is_void_v<traced_element_t<X>>;
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 template <class T>
+inline constexpr bool is_float8_element = std::is_same_v<T, float8_e4m3> || std::is_same_v<T, float8_e5m2>;
+template <class T>
 inline constexpr bool is_float_element = std::is_same_v<T, float> || is_half<T>;
 template <class T>
 inline constexpr bool is_int_element = std::is_integral_v<T> && !std::is_same_v<T, bool>;
@@ -69,6 +71,7 @@ constexpr bool widens() {
 template <class A, class T>
 concept LiteralFor = (is_int_element<T> && std::integral<A> && !std::is_same_v<A, bool>) ||
                      (is_float_element<T> && ((std::is_arithmetic_v<A> && !std::is_same_v<A, bool>) || is_half<A>)) ||
+                     (is_float8_element<T> && std::is_arithmetic_v<A> && !std::is_same_v<A, bool>) ||
                      (std::is_same_v<T, bool> && std::is_same_v<A, bool>);
 
 template <class X, class T>

@@ -16,6 +16,9 @@ class Tracer;
 
 namespace detail {
 
+// The threads of the current group, as the C++ code of a helper asks for them.
+int group_threads(SourceLoc loc);
+
 // An open branch or thread group. Only a named one converts to bool, so a body cannot follow a scope that has closed.
 class [[nodiscard]] Scope {
  public:
@@ -165,5 +168,8 @@ detail::Scope warp_group(const detail::HostInt& begin, const detail::HostInt& wa
 detail::Scope single_warp(const detail::HostInt& warp = 0, SourceLoc loc = SourceLoc::here());
 // One thread of the current group: any one of its first warp (the hardware elects it), or that of the given number.
 detail::Scope single_thread(const detail::HostInt& thread = -1, SourceLoc loc = SourceLoc::here());
+// One thread of each warp of the current group of whole warps, elected by the hardware. Only scalar code,
+// mbarrier.arrive, mbarrier.arrive_remote and printf stand inside.
+detail::Scope single_thread_of_each_warp(SourceLoc loc = SourceLoc::here());
 
 }  // namespace tessera

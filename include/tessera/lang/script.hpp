@@ -13,6 +13,13 @@ namespace detail {
 
 void set_blocks(const std::vector<ScalarRef>& blocks, SourceLoc loc);
 void set_warps(const HostInt& warps);
+void set_cluster(const std::vector<HostInt>& extents, SourceLoc loc);
+void set_persistent_grid(SourceLoc loc);
+void set_dependent_launch(bool value, SourceLoc loc);
+
+struct PersistentGrid {
+  SourceLoc loc;
+};
 
 // A format string with {} for each value; it records the line, which a pack of arguments leaves no room for.
 struct Format {
@@ -24,7 +31,9 @@ void print_scalars(const Format& format, const std::vector<ScalarRef>& values);
 
 template <class X>
 ScalarRef printable(const X& x, SourceLoc loc) {
-  if constexpr (TracedScalar<X>)
+  if constexpr (is_float8_element<traced_element_t<X>>)
+    return make_cast(DType::f32, to_ref<traced_element_t<X>>(x, loc), loc);
+  else if constexpr (TracedScalar<X>)
     return to_ref<traced_element_t<X>>(x, loc);
   else if constexpr (std::is_same_v<X, bool>)
     return make_integer(DType::boolean, x ? 1 : 0, loc);
@@ -48,6 +57,7 @@ class Blocks {
     set_blocks(refs, refs.empty() ? SourceLoc{} : refs.front().origin.loc);
   }
   void operator=(const IndexArg& blocks) const { set_blocks({blocks.ref}, blocks.ref.origin.loc); }
+  void operator=(const PersistentGrid& grid) const { set_persistent_grid(grid.loc); }
 };
 class Warps {
  public:
@@ -58,13 +68,44 @@ class Warps {
   void operator=(const HostInt& warps) const { set_warps(warps); }
 };
 
-// Both are set once, before the first tensor.
+class ClusterShape {
+ public:
+  ClusterShape() = default;
+  ClusterShape(const ClusterShape&) = default;
+  ClusterShape& operator=(const ClusterShape&) = delete;
+  ~ClusterShape() = default;
+  void operator=(std::initializer_list<HostInt> extents) const {
+    set_cluster(extents, extents.size() == 0 ? SourceLoc{} : extents.begin()->loc);
+  }
+  void operator=(const HostInt& extent) const { set_cluster({extent}, extent.loc); }
+};
+struct HostBool {
+  bool value;
+  SourceLoc loc;
+  template <class X>
+  requires std::same_as<X, bool> HostBool(X v, SourceLoc l = SourceLoc::here()) : value(v), loc(l) {}  // NOLINT
+};
+class DependentLaunch {
+ public:
+  DependentLaunch() = default;
+  DependentLaunch(const DependentLaunch&) = default;
+  DependentLaunch& operator=(const DependentLaunch&) = delete;
+  ~DependentLaunch() = default;
+  void operator=(const HostBool& on) const { set_dependent_launch(on.value, on.loc); }
+};
+
+// Each is set once, before the first tensor; the cluster before the grid of a persistent kernel.
 struct Attributes {
-  Blocks blocks;  // the grid: one to three integers that the launch knows
-  Warps warps;    // warps of a block, 1 to 32
+  Blocks blocks;                     // the grid: one to three integers that the launch knows, or persistent_grid()
+  Warps warps;                       // warps of a block, 1 to 32
+  ClusterShape cluster;              // blocks that run together: one to three extents, at most 8 blocks; else one
+  DependentLaunch dependent_launch;  // may start before the kernel before it in the stream is complete
 };
 
 }  // namespace detail
+
+// attrs.blocks = persistent_grid(): one block an SM, in whole clusters along x; the kernel loops over its tiles.
+inline detail::PersistentGrid persistent_grid(SourceLoc loc = SourceLoc::here()) { return {loc}; }
 
 // The two statements whose names the C library has taken (::sync, ::printf), as members, so that they win. A helper
 // class with its own tiles and variables may derive from it too; free code writes tessera::sync().

@@ -10,12 +10,14 @@ namespace tessera {
 
 namespace ir::tile {
 struct RegisterTensor;
-struct SharedTensor;
+struct SharedView;
 struct GlobalView;
 struct BarrierArray;
+struct NamedBarrier;
 }  // namespace ir::tile
 
 class RegisterTensor;
+class RegisterSplit;
 
 namespace detail {
 
@@ -26,9 +28,10 @@ struct Ref {
   Origin origin;
 };
 using TileRef = Ref<ir::tile::RegisterTensor>;
-using SharedRef = Ref<ir::tile::SharedTensor>;
+using SharedRef = Ref<ir::tile::SharedView>;
 using ViewRef = Ref<ir::tile::GlobalView>;
 using BarrierRef = Ref<ir::tile::BarrierArray>;
+using NamedBarrierRef = Ref<ir::tile::NamedBarrier>;
 
 // One side of an elementwise operator: a tile, a traced scalar or a C++ number.
 struct TileOperand {
@@ -65,6 +68,7 @@ TileRef tile_binary(Op op, const TileOperand& a, const TileOperand& b, SourceLoc
 TileRef tile_select(const TileOperand& c, const TileOperand& a, const TileOperand& b, SourceLoc loc);
 TileRef tile_cast(DType type, const TileRef& a, SourceLoc loc);
 TileRef tile_transpose(const TileRef& a, SourceLoc loc);
+TileRef tile_part(const TileRef& a, std::int64_t dim, std::int64_t parts, const HostInt& index, SourceLoc loc);
 void tile_assign(const TileRef& out, const TileOperand& value);
 void tile_update(const TileRef& out, Op op, const TileOperand& value);
 DType dtype_of_tile(const TileRef& t);
@@ -72,9 +76,14 @@ std::vector<std::int64_t> shape_of_tile(const TileRef& t);
 DType dtype_of_shared(const SharedRef& t);
 std::vector<std::int64_t> shape_of_shared(const SharedRef& t);
 std::int64_t bytes_of_shared(const SharedRef& t);
+SharedRef index_shared(const SharedRef& t, const IndexArg& i);
+SharedRef transpose_shared(const SharedRef& t, SourceLoc loc);
+SharedRef check_split(const SharedRef& t, std::int64_t dim, std::int64_t parts, SourceLoc loc);  // null if it is wrong
+SharedRef part_of_shared(const SharedRef& t, std::int64_t dim, std::int64_t parts, const IndexArg& i);
 DType dtype_of_view(const ViewRef& t);
 int rank_of_view(const ViewRef& t);
 std::int64_t size_of_barriers(const BarrierRef& b);
+BarrierRef make_barriers(const std::vector<std::int64_t>& counts, const char* name, SourceLoc loc);
 
 }  // namespace detail
 
@@ -100,6 +109,9 @@ class RegisterTensor {
   RegisterTensor transpose(SourceLoc loc = SourceLoc::here()) const {
     return RegisterTensor(detail::tile_transpose(ref_, loc));
   }
+  // `parts` equal parts along a dimension, each a copy: tile.split(1, 4)[i] with a C++ integer i.
+  RegisterSplit split(const detail::HostInt& dim, const detail::HostInt& parts,
+                      SourceLoc loc = SourceLoc::here()) const;
   const detail::TileRef& ref() const { return ref_; }
 
   template <class B>
@@ -136,9 +148,33 @@ class RegisterTensor {
   detail::TileRef ref_;
 };
 
+// The parts that RegisterTensor::split makes.
+class RegisterSplit {
+ public:
+  RegisterSplit(const detail::TileRef& ref, std::int64_t dim, std::int64_t parts, SourceLoc loc)
+      : ref_(ref), dim_(dim), parts_(parts), loc_(loc) {}
+  std::int64_t size() const { return parts_; }
+  RegisterTensor operator[](const detail::HostInt& i) const {
+    return RegisterTensor(detail::tile_part(ref_, dim_, parts_, i, loc_));
+  }
+
+ private:
+  detail::TileRef ref_;
+  std::int64_t dim_, parts_;
+  SourceLoc loc_;
+};
+
+inline RegisterSplit RegisterTensor::split(const detail::HostInt& dim, const detail::HostInt& parts,
+                                           SourceLoc loc) const {
+  return {ref_, dim.value, parts.value, loc};
+}
+
 inline detail::TileOperand::TileOperand(const RegisterTensor& t, SourceLoc l) : tile(t.ref()), loc(l) {}
 
-// A tile in the block's shared memory.
+class SharedSplit;
+
+// A tile in the block's shared memory, or a part of one: a stage of a ring, a half, the transposed tile. Parts name the
+// same memory; no data moves.
 class SharedTensor {
  public:
   explicit SharedTensor(const detail::SharedRef& ref) : ref_(ref) {}
@@ -147,12 +183,39 @@ class SharedTensor {
   ~SharedTensor() = default;
   DType dtype() const { return detail::dtype_of_shared(ref_); }
   std::vector<std::int64_t> shape() const { return detail::shape_of_shared(ref_); }
-  std::int64_t nbytes() const { return detail::bytes_of_shared(ref_); }  // a C++ integer
+  std::int64_t nbytes() const { return detail::bytes_of_shared(ref_); }  // of this part: a C++ integer
+  // Element i of the first dimension, which the result drops; a C++ or a traced integer, or a slot of a Pipeline.
+  SharedTensor operator[](const detail::IndexArg& i) const { return SharedTensor(detail::index_shared(ref_, i)); }
+  // `parts` equal parts along a dimension: tile.split(0, 2)[half].
+  SharedSplit split(const detail::HostInt& dim, const detail::HostInt& parts, SourceLoc loc = SourceLoc::here()) const;
+  // The 2-D part with its dimensions exchanged.
+  SharedTensor transpose(SourceLoc loc = SourceLoc::here()) const {
+    return SharedTensor(detail::transpose_shared(ref_, loc));
+  }
   const detail::SharedRef& ref() const { return ref_; }
 
  private:
   detail::SharedRef ref_;
 };
+
+// The parts that SharedTensor::split makes; `[i]` takes a C++ or a traced integer.
+class SharedSplit {
+ public:
+  SharedSplit(const detail::SharedRef& ref, std::int64_t dim, std::int64_t parts)
+      : ref_(ref), dim_(dim), parts_(parts) {}
+  std::int64_t size() const { return parts_; }
+  SharedTensor operator[](const detail::IndexArg& i) const {
+    return SharedTensor(detail::part_of_shared(ref_, dim_, parts_, i));
+  }
+
+ private:
+  detail::SharedRef ref_;
+  std::int64_t dim_, parts_;
+};
+
+inline SharedSplit SharedTensor::split(const detail::HostInt& dim, const detail::HostInt& parts, SourceLoc loc) const {
+  return {detail::check_split(ref_, dim.value, parts.value, loc), dim.value, parts.value};
+}
 
 // A tensor in global memory: a pointer parameter with a shape and strides.
 class GlobalView {

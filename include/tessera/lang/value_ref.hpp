@@ -70,9 +70,26 @@ ScalarRef make_block_idx(int axis, SourceLoc loc);
 ScalarRef make_grid_dim(int axis, SourceLoc loc);
 
 VarRef declare_var(DType type, const ScalarRef& init, SourceLoc loc);
+// A variable of a helper: its name, and bounds that every value assigned to it must be known to keep, so that what is
+// computed from it has bounds too.
+VarRef declare_bounded_var(DType type, const ScalarRef& init, const char* name, std::int64_t low, std::int64_t high,
+                           SourceLoc loc);
 ScalarRef read_var(const VarRef& var, SourceLoc loc);
 void assign_var(const VarRef& var, const ScalarRef& value, SourceLoc loc);
 void update_var(const VarRef& var, Op op, const ScalarRef& value, SourceLoc loc);
+
+// For helpers. The value computed here, once; `low` and `high` are bounds that the helper vouches for.
+ScalarRef bind_value(const ScalarRef& value, const char* name, SourceLoc loc);
+ScalarRef bind_bounded(const ScalarRef& value, const char* name, std::int64_t low, std::int64_t high, SourceLoc loc);
+// The variable itself, for use in the very next assignment, which reads it there.
+ScalarRef in_place(const VarRef& var, SourceLoc loc);
+// Records a mistake of the kernel's author.
+void report(SourceLoc loc, const std::string& message, const std::string& help);
+// Bounds that are known for a value.
+struct Bounds {
+  std::int64_t low, high;
+};
+Bounds bounds_of(const ScalarRef& value);
 
 template <class>
 inline constexpr bool always_false = false;

@@ -167,7 +167,7 @@ Buffer<T> Device::full(Shape shape, T value, SourceLoc loc) const {
 
 template <ElementType T>
 Buffer<T> Device::randn(Shape shape, std::optional<std::uint64_t> seed, SourceLoc loc) const {
-  static_assert(is_float(dtype_of<T>), "randn makes float16, bfloat16 or float numbers");
+  static_assert(is_float(dtype_of<T>), "randn makes floating-point numbers");
   Buffer<T> buffer(*this, std::move(shape), loc);
   detail::fill_normal(*buffer.memory_, dtype_of<T>, buffer.size(), seed ? *seed : detail::next_seed(*state_));
   return buffer;

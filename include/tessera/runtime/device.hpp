@@ -40,6 +40,7 @@ struct SimOptions {
   Schedule schedule = {};
   int threads = 0;                                   // host threads over thread blocks; 0: all cores
   std::function<void(std::string_view)> print = {};  // takes device printf; default: standard output
+  int sms = 4;                                       // multiprocessors, for grids that ask for their number
   bool check_proxy_handover = true;                  // report a tile handed to the TMA engine without a proxy fence
 };
 
@@ -56,7 +57,7 @@ class Device {
   // The first GPU that can run sm_90a code, if the driver and the compiler library can be loaded, else Device::sim().
   static Device best();
   // The simulated Hopper. Its memory is host memory. Each call makes a device of its own.
-  static Device sim(SimOptions options = {});
+  static Device sim(SimOptions options = {}, SourceLoc loc = SourceLoc::here());
   // GPU number `ordinal`. Throws an unsupported Error, which says what was looked for and what to do, if there is no
   // driver, no NVRTC, no such GPU, or the GPU cannot run sm_90a code.
   static Device cuda(int ordinal = 0, SourceLoc loc = SourceLoc::here());

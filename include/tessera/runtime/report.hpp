@@ -13,7 +13,7 @@ struct CandidateReport {
     failed,    // tracing, lowering, compiling or running it failed; `reason` is the error
     pruned,    // arithmetic showed that it cannot run
     rejected,  // its result differs from that of the other candidates
-    dropped,   // more than twice as slow as the best one after the first rounds
+    dropped,   // much slower than the best one in the first rounds
     ranked,    // measured (or estimated, on the simulated device)
     chosen
   };
@@ -22,11 +22,14 @@ struct CandidateReport {
   std::string reason;
   int warps = 0;
   std::uint32_t shared_bytes = 0;
-  int register_estimate = 0;  // of the compiler before NVRTC
-  int registers = 0;          // of the cubin; 0 if it was not compiled
-  int spill_bytes = 0;        // stored and loaded, as ptxas reports it
-  std::vector<std::string> remarks;
-  double time_us = 0;  // median; on the simulated device the static estimate
+  int register_estimate = 0;         // of the compiler before NVRTC
+  int registers = 0;                 // of the cubin; 0 if it was not compiled
+  int spill_bytes = 0;               // stored and loaded, as ptxas reports it
+  std::vector<std::string> remarks;  // of ptxas: serialised wgmmas, an ignored setmaxnreg and the like
+  double time_us = 0;                // median; on the simulated device the static estimate
+
+  // Spills or has remarks: not kept while another candidate does neither.
+  bool flawed() const { return spill_bytes > 0 || !remarks.empty(); }
 };
 const char* to_string(CandidateReport::Status status);
 

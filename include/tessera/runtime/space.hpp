@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -98,6 +99,23 @@ class Space {
  public:
   explicit Space(SourceLoc loc = SourceLoc::here()) : rules_(loc) {}
 
+  // Exactly these configurations, which differ in the named fields:
+  //   Space<Config>::of<&Config::block_m, &Config::stages>(configs)
+  // A user Error if there are none, or two alike.
+  template <auto... Members>
+  static Space of(const std::vector<Config>& configs, SourceLoc loc = SourceLoc::here()) {
+    Space space(loc);
+    space.rules_.add_fields({detail::member_name<Members>()...}, configs.size(), loc);
+    (space.template add_field<Members>(), ...);
+    std::set<std::string> texts;
+    for (const Config& config : configs) {
+      const std::string text = space.text(config);
+      if (!texts.insert(text).second) space.rules_.duplicate(text, loc);
+    }
+    space.all_ = configs;
+    return space;
+  }
+
   // The values of one field. A user Error for no values, a repeated value, or a field that has choices already.
   template <auto Member>
   Space& choices(std::initializer_list<detail::field_of<Member>> values, SourceLoc loc = SourceLoc::here()) {
@@ -157,6 +175,11 @@ class Space {
     std::function<bool(Config&, std::string_view)> set;
   };
 
+  template <auto Member>
+  void add_field() {
+    fields_.push_back({[](const Config& c) { return detail::field_text(c.*Member); },
+                       [](Config& c, std::string_view text) { return detail::parse_field(text, &(c.*Member)); }});
+  }
   template <auto... Members, class Tuple>
   Space& add(const std::vector<Tuple>& values, SourceLoc loc) {
     static_assert((std::is_same_v<typename detail::member_pointer<decltype(Members)>::owner, Config> && ...),
@@ -167,9 +190,7 @@ class Space {
         if (values[i] == values[j]) rules_.duplicate(tuple_text(values[i]), loc);
       }
     }
-    (fields_.push_back({[](const Config& c) { return detail::field_text(c.*Members); },
-                        [](Config& c, std::string_view text) { return detail::parse_field(text, &(c.*Members)); }}),
-     ...);
+    (add_field<Members>(), ...);
     std::vector<Config> next;
     for (const Config& config : all_) {
       for (const Tuple& value : values) {

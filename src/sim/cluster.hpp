@@ -1,0 +1,51 @@
+// The blocks of one cluster, which run together, and the schedule that interleaves their warps and engines. A kernel
+// without clusters has clusters of one block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/cta.hpp"
+#include "sim/random.hpp"
+
+namespace tessera::sim {
+
+class Cluster {
+ public:
+  Cluster(const Program& program, const Options& options);
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  // Runs cluster number `index` of the grid to its end. Throws a user Error as run() documents.
+  void run(std::uint64_t index);
+
+  std::vector<std::unique_ptr<Cta>>& ctas() { return ctas_; }
+  int size() const { return static_cast<int>(ctas_.size()); }
+  Cta& cta(int rank) { return *ctas_[static_cast<std::size_t>(rank)]; }
+
+  // barrier.cluster: a phase completes when every warp that has not ended has arrived in it.
+  void update_barrier();
+  std::uint64_t barrier_phases() const { return barrier_phases_; }
+  std::string missing_at_barrier() const;  // deadlock.cpp
+
+ private:
+  void run_in_order(bool lazy);
+  void run_randomly();
+  bool held_back(std::size_t warp) const;
+  void draw_held_back();
+  bool all_done() const;
+  [[noreturn]] void deadlock();  // deadlock.cpp
+
+  const Program& program_;
+  const Options& options_;
+  std::vector<std::unique_ptr<Cta>> ctas_;
+  std::uint64_t barrier_phases_ = 0;
+  Random random_;
+  // Warps first .. last - 1 of the cluster (others_: all but them) get no turn for a while.
+  std::size_t held_first_ = 0, held_last_ = 0;
+  bool held_others_ = false;
+};
+
+}  // namespace tessera::sim

@@ -5,12 +5,14 @@
 
 #include <tessera/tessera.hpp>
 
+#include "hopper_matmul/store_columns.hpp"
+
 namespace hopper_matmul {
 
 using namespace tessera;
 
 struct PingPongConfig {
-  int block_m = 128, block_n = 200, store_n = 40, block_k = 64, stages = 4, cluster = 2, group = 16;
+  int block_m = 128, block_n = 200, block_k = 64, stages = 4, cluster = 2, group = 16;
 };
 
 template <class Element>
@@ -19,8 +21,8 @@ struct MatmulPingPong : Script {
 
   static Space<Config> space() {
     return Space<Config>{}
-        .choices<&Config::block_m, &Config::block_n, &Config::store_n, &Config::stages>(
-            {{128, 128, 64, 6}, {128, 160, 32, 5}, {128, 168, 56, 5}, {128, 192, 64, 4}, {128, 200, 40, 4}})
+        .choices<&Config::block_m, &Config::block_n, &Config::stages>(
+            {{128, 128, 6}, {128, 160, 5}, {128, 168, 5}, {128, 192, 4}, {128, 200, 4}})
         .choices<&Config::cluster>({1, 2})
         .choices<&Config::group>({4, 8, 16});
   }
@@ -32,7 +34,7 @@ struct MatmulPingPong : Script {
 
   void operator()(Int32 m_size, int n_size, int k_size, Ptr<Element> a_ptr, Ptr<Element> b_ptr, Ptr<Element> c_ptr) {
     const int block_m = config.block_m, block_n = config.block_n, block_k = config.block_k;
-    const int store_n = config.store_n, stages = config.stages, cluster_m = config.cluster;
+    const int store_n = store_columns(block_n), stages = config.stages, cluster_m = config.cluster;
     const bool by_tma = n_size % (16 / sizeof(Element)) == 0;  // the engine stores rows of whole 16 bytes only
     const int blocks_k = cdiv(k_size, block_k);
     attrs.cluster = {cluster_m};
@@ -94,21 +96,19 @@ struct MatmulPingPong : Script {
 
           Int32 row = tile.m * block_m;
           Int32 column = tile.n * block_n;
-          if (by_tma) {
-            for (int part = 0; part < block_n / store_n; ++part) {
+          for (int part = 0; part < block_n / store_n; ++part) {
+            auto piece = cast<Element>(acc.split(1, block_n / store_n)[part]);
+            if (by_tma) {
               if (auto _ = single_thread(0)) tma.wait_group(0, {.read = true});  // the last store has left
               sync();
-              store_shared(sc[me], cast<Element>(acc.split(1, block_n / store_n)[part]));
+              store_shared(sc[me], piece);
               fence.proxy_async();
               sync();
               if (auto _ = single_thread(0)) {
                 tma.shared_to_global({.src = sc[me], .dst = gc, .offsets = {row, column + part * store_n}});
                 tma.commit_group();
               }
-            }
-          } else {
-            for (int part = 0; part < block_n / store_n; ++part) {
-              auto piece = cast<Element>(acc.split(1, block_n / store_n)[part]);
+            } else {
               store_global(gc, piece, {row, column + part * store_n});
             }
           }

@@ -63,7 +63,9 @@ Lowered lower(ir::tile::Kernel& kernel, const Options& options) {
       lower::lower_kernel(kernel, static_cast<std::uint32_t>(plan.total_bytes), plan.regions, result.remarks);
   result.kernel.tile_program = program;
   result.kernel.ctas_per_sm =
-      reallocates_registers(kernel) ? 1 : choose_ctas_per_sm(need, kernel.warps * 32, plan.total_bytes);
+      contains(kernel, ir::StmtKind::tile_SetRegisters)
+          ? 1
+          : choose_ctas_per_sm(need, kernel.warps * 32, plan.total_bytes, contains(kernel, ir::StmtKind::tile_Wgmma));
   ir::thread::verify(result.kernel);
   dump("thread", [&] { return ir::thread::to_string(result.kernel, true); });
   dump("cuda", [&] { return cuda::print(result.kernel); });

@@ -87,10 +87,9 @@ int register_limit(const tile::Group& group, const std::vector<int>& of_warpgrou
   return std::min(max_registers, of_warpgroup[static_cast<std::size_t>(group.begin / 128)]);
 }
 
-bool reallocates_registers(tile::Kernel& kernel) {
+bool contains(tile::Kernel& kernel, StmtKind kind) {
   const Walk walk(kernel);
-  return std::any_of(walk.sites.begin(), walk.sites.end(),
-                     [](const Site& site) { return site.stmt->kind == StmtKind::tile_SetRegisters; });
+  return std::any_of(walk.sites.begin(), walk.sites.end(), [&](const Site& site) { return site.stmt->kind == kind; });
 }
 
 std::vector<int> registers_of_warpgroups(tile::Kernel& kernel) {
@@ -164,10 +163,11 @@ RegisterNeed estimate_registers(tile::Kernel& kernel) {
   return {static_cast<int>(most), static_cast<int>(most + fixed_registers)};
 }
 
-int choose_ctas_per_sm(const RegisterNeed& need, int threads, std::int64_t shared_bytes) {
+int choose_ctas_per_sm(const RegisterNeed& need, int threads, std::int64_t shared_bytes, bool wgmma) {
   // sm_90: 65536 registers, 2048 threads, 32 CTAs and 228 KB of shared memory an SM, of which each CTA takes 1 KB more
   // than it asks for (CUDA C++ Programming Guide, table 30). Registers are given out in units of 8 a thread.
-  constexpr int tight_registers = 8;
+  // Beside the accumulators ptxas wants 26 registers for a wgmma (its error C7602 names the sum).
+  const int tight_registers = wgmma ? 26 : 8;
   const std::int64_t by_shared = 233472 / (shared_bytes + 1024);
   const auto most = static_cast<int>(std::min<std::int64_t>({by_shared, 2048 / threads, 32}));
   const auto fitting = [&](int registers) { return std::min(most, 65536 / (threads * ((registers + 7) / 8 * 8))); };

@@ -74,6 +74,12 @@ thread::Kernel wgmma_kernel(const Form& f) {
   };
   b.add<thread::WgmmaFence>();
   for (int twice = 0; twice < 2; ++twice) {
+    // ptxas 13.0 drops the second of two equal integer wgmmas of one group; no product of tiles has such a pair.
+    if (twice == 1 && f.accumulator == DType::i32) {
+      b.add<thread::WgmmaCommit>();
+      b.add<thread::WgmmaWait>(0, std::vector{d});
+      b.add<thread::WgmmaFence>();
+    }
     auto* s = b.add<thread::Wgmma>(f.a, f.b, f.accumulator, f.n, b.ref(d, 0));
     if (f.registers)
       s->a_registers = b.ref(a, 0);

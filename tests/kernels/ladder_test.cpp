@@ -51,16 +51,16 @@ struct Step<MatmulOverlapped<float16>> {
 template <>
 struct Step<MatmulPersistent<float16>> {
   static constexpr const char* configs[] = {"block_m=128,block_n=256,stages=4,cluster=2,group=8",
-                                            "block_m=128,block_n=256,stages=3,cluster=1,group=4",
-                                            "block_m=128,block_n=192,stages=4,cluster=2,group=16"};
-  static constexpr int stages[] = {4, 3, 4};
+                                            "block_m=128,block_n=200,stages=5,cluster=2,group=16",
+                                            "block_m=128,block_n=192,stages=5,cluster=1,group=4"};
+  static constexpr int stages[] = {4, 5, 5};
 };
 
 template <>
 struct Step<MatmulPingPong<float16>> {
-  static constexpr const char* configs[] = {"block_m=128,block_n=200,store_n=40,stages=4,cluster=2,group=16",
-                                            "block_m=128,block_n=168,store_n=56,stages=5,cluster=1,group=4",
-                                            "block_m=128,block_n=128,store_n=64,stages=6,cluster=2,group=8"};
+  static constexpr const char* configs[] = {"block_m=128,block_n=200,stages=4,cluster=2,group=16",
+                                            "block_m=128,block_n=168,stages=5,cluster=1,group=4",
+                                            "block_m=128,block_n=128,stages=6,cluster=2,group=8"};
   static constexpr int stages[] = {4, 5, 6};
 };
 

@@ -231,8 +231,8 @@ TEST_F(Driver, EncodesTensorMaps) {
   map.swizzle = thread::Swizzle::b128;
   const jit::EncodedTensorMap out = jit::encode_tensor_map(0, map, nullptr, {1024, 300}, {2048});
   EXPECT_EQ(out.words[15], 0x5a5a5a5a5a5a5a5aULL);
-  // type 9: bfloat16; modes: no interleave, 128-byte swizzle, 256-byte promotion, zeros outside
-  EXPECT_EQ(record(), "encode type 9 rank 2 dims 1024 300 strides 2048 box 64 128 steps 1 1 modes 0330\n");
+  // type 9: bfloat16; modes: no interleave, 128-byte swizzle, 128-byte promotion, zeros outside
+  EXPECT_EQ(record(), "encode type 9 rank 2 dims 1024 300 strides 2048 box 64 128 steps 1 1 modes 0320\n");
   EXPECT_THAT(message_of(ErrorKind::internal, [&] { jit::encode_tensor_map(0, map, nullptr, {1024}, {}); }),
               HasSubstr("tensor map 'a' has 1 dims"));
   set("encode", 1);

@@ -121,19 +121,112 @@ TEST(Pipeline, BoundsOfTheStageAreKnown) {
   });
 }
 
+// Passes of `blocks` blocks through an unrolled ring; with two consumers these take turns at passes.
+struct UnrolledRing : Script {
+  struct Config {
+    int stages = 4, blocks = 4, cluster = 1, consumers = 1;
+    bool release_late = false;
+  };
+  Config config;
+  explicit UnrolledRing(Config c) : config(c) {}
+
+  void operator()(Int32 passes) {
+    attrs.cluster = config.cluster;
+    attrs.blocks = {config.cluster};
+    attrs.warps = 4 + 4 * config.consumers;
+    auto data = shared_tensor<float>({config.stages, 32});
+    UnrolledPipeline ring(config.stages, config.blocks, {.consumer_warps = 4, .cluster = config.cluster > 1});
+    if (auto _ = single_warp(0)) {
+      for (auto t : range(passes)) {
+        (void)t;
+        ring.produce([&](const UnrolledSlot& slot) {
+          printf("{}\n", slot.block);
+          if (auto _ = single_thread()) mbarrier.arrive_and_expect_tx(slot.full, data[slot].nbytes());
+        });
+      }
+      ring.drain_producer();
+    }
+    for (int me = 0; me < config.consumers; ++me) {
+      if (auto _ = warp_group(4 + 4 * me, 4)) {
+        for (int other = 0; other < me; ++other) ring.skip_consumer();
+        for (auto t : range(me, passes, config.consumers)) {
+          (void)t;
+          ring.consume([&](const UnrolledSlot& slot) {
+            if (config.release_late) {
+              ring.release_before(slot);
+            } else {
+              ring.release(slot);
+            }
+          });
+          if (config.release_late) ring.release_last();
+          for (int other = 1; other < config.consumers; ++other) ring.skip_consumer();
+        }
+      }
+    }
+  }
+};
+
+TEST(UnrolledPipeline, SlotsAndParities) {
+  EXPECT_TRUE(rc::check([] {
+    UnrolledRing::Config config;
+    config.stages = *rc::gen::inRange(1, 6);
+    config.blocks = *rc::gen::inRange(0, 14);
+    config.cluster = *rc::gen::element(1, 2);
+    config.consumers = *rc::gen::inRange(1, 3);
+    config.release_late = *rc::gen::arbitrary<bool>() && config.stages > 1;
+    const std::int64_t passes = *rc::gen::inRange(0, 6);
+    const auto kernel = detail::trace(UnrolledRing(config), std::vector<std::int64_t>{0});
+    const ScalarRun producer(*kernel, {passes}, {.thread = 0});
+
+    // Every pass begins at slot 0. The f-th filling of a slot waits for the phase before it and completes phase f.
+    std::vector<std::int64_t> fillings(static_cast<std::size_t>(config.stages), 0);
+    std::vector<BarrierEvent> empty, filled;
+    std::vector<std::vector<std::int64_t>> blocks;
+    std::vector<std::vector<BarrierEvent>> full(static_cast<std::size_t>(config.consumers)), released = full;
+    for (std::int64_t t = 0; t < passes; ++t) {
+      const auto who = static_cast<std::size_t>(t % config.consumers);
+      for (std::int64_t b = 0; b < config.blocks; ++b) {
+        const std::int64_t slot = b % config.stages, f = fillings[static_cast<std::size_t>(slot)]++;
+        empty.push_back({"wait empty", slot, (f + 1) % 2});
+        filled.push_back({"expect full", slot, 128});
+        blocks.push_back({b});
+        full[who].push_back({"wait full", slot, f % 2});
+        for (int block = 0; config.cluster > 1 && block < config.cluster; ++block)
+          released[who].push_back({"remote empty", slot, block});
+        if (config.cluster == 1) released[who].push_back({"arrive empty", slot, 1});
+      }
+    }
+    for (std::int64_t slot = 0; slot < config.stages; ++slot)
+      empty.push_back({"wait empty", slot, (fillings[static_cast<std::size_t>(slot)] + 1) % 2});
+    RC_ASSERT(only(producer.barriers, "wait empty") == empty);
+    RC_ASSERT(only(producer.barriers, "expect full") == filled);
+    RC_ASSERT(producer.printed == blocks);
+    for (std::size_t me = 0; me < full.size(); ++me) {
+      const ScalarRun consumer(*kernel, {passes}, {.thread = static_cast<int>(128 + 128 * me)});
+      RC_ASSERT(only(consumer.barriers, "wait full") == full[me]);
+      RC_ASSERT(only(consumer.barriers, config.cluster > 1 ? "remote empty" : "arrive empty") == released[me]);
+    }
+  }));
+}
+
 TEST(PipelineErrors, Options) {
   for (const int stages : {0, 65}) {
     expect_mistake(
         [&](Program&) {
           Pipeline ring(stages);  // <- error
         },
-        "Pipeline with " + std::to_string(stages) + " stages");
+        "a pipeline with " + std::to_string(stages) + " stages");
   }
   expect_mistake(
       [](Program&) {
         Pipeline ring(2, {.consumer_warps = 0});  // <- error
       },
-      "Pipeline with .consumer_warps = 0");
+      "a pipeline with .consumer_warps = 0");
+  expect_mistake(
+      [](Program&) {
+        UnrolledPipeline ring(2, -1);  // <- error
+      },
+      "UnrolledPipeline with -1 blocks a pass");
 }
 
 TEST(PipelineErrors, InsideALoop) {

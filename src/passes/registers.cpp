@@ -81,7 +81,11 @@ void check_budget(const tile::Kernel& kernel, const std::vector<Reallocation>& g
 
 }  // namespace
 
-int launch_registers(int threads) { return std::min(256, 65536 / threads / 8 * 8); }
+int launch_registers(int threads) {
+  // An SM has four partitions of 16384 registers, over which the warps are dealt out in turn.
+  const int warps_a_partition = (threads + 127) / 128;
+  return std::min(256, 16384 / 32 / warps_a_partition / 8 * 8);
+}
 
 int register_limit(const tile::Group& group, const std::vector<int>& of_warpgroup) {
   return std::min(max_registers, of_warpgroup[static_cast<std::size_t>(group.begin / 128)]);

@@ -73,19 +73,27 @@ PlanSlot& Specialisation::prepare(RuntimeArguments arguments, SourceLoc call) {
   return slot;
 }
 
-Bucket* Specialisation::find_bucket(RuntimeArguments arguments) {
-  for (Bucket& bucket : buckets_) {
-    std::size_t i = 0;
-    const bool same = std::all_of(bucket.bounds.begin(), bucket.bounds.end(),
-                                  [&](std::int64_t bound) { return bound == bucket_bound(arguments[i++]->integer); });
-    if (same) return &bucket;
+// Sizes decide what is fast; the value of a float does not.
+std::vector<std::int64_t> Specialisation::bounds_of(RuntimeArguments arguments) const {
+  std::vector<std::int64_t> bounds;
+  for (const ParamInfo& param : environment_.program.params) {
+    if (param.kind == ParamKind::constant) continue;
+    const bool sized = param.kind == ParamKind::scalar && !is_float(param.type);
+    bounds.push_back(sized ? bucket_bound(arguments[bounds.size()]->integer) : 0);
   }
-  return nullptr;
+  return bounds;
+}
+
+Bucket* Specialisation::find_bucket(RuntimeArguments arguments) {
+  const std::vector<std::int64_t> bounds = bounds_of(arguments);
+  const auto found =
+      std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& bucket) { return bucket.bounds == bounds; });
+  return found == buckets_.end() ? nullptr : &*found;
 }
 
 Bucket* Specialisation::choose(RuntimeArguments arguments, SourceLoc call, ProgressTask& progress) {
   Bucket bucket;
-  for (const Argument* argument : arguments) bucket.bounds.push_back(bucket_bound(argument->integer));
+  bucket.bounds = bounds_of(arguments);
   bucket.text = bucket_text(bucket.bounds);
   if (!choose_by_record(&bucket, progress)) {
     std::vector<std::size_t> all(variants_.size());

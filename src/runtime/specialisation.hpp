@@ -19,7 +19,7 @@ namespace tessera::runtime {
 
 // What is chosen for the run-time integers of one bucket: each rounds up to the same power of two (0 and less to 0).
 struct Bucket {
-  std::vector<std::int64_t> bounds;  // one a run-time integer
+  std::vector<std::int64_t> bounds;  // one a run-time argument; 0 for what is not an integer
   std::string text;                  // "m_size in (2048, 4096]"
   std::size_t winner = 0;
   Report::Ranking ranking = Report::Ranking::single;
@@ -68,6 +68,7 @@ class Specialisation {
   using Plans = std::vector<std::unique_ptr<LaunchPlan>>;  // one a candidate; null: it does not take part
 
   void fill_key(RuntimeArguments arguments);
+  std::vector<std::int64_t> bounds_of(RuntimeArguments arguments) const;
   Bucket* find_bucket(RuntimeArguments arguments);
   Bucket* choose(RuntimeArguments arguments, SourceLoc call, ProgressTask& progress);
   bool choose_by_record(Bucket* bucket, ProgressTask& progress);

@@ -74,8 +74,8 @@ thread::Kernel wgmma_kernel(const Form& f) {
   };
   b.add<thread::WgmmaFence>();
   for (int twice = 0; twice < 2; ++twice) {
-    // ptxas 13.0 drops the second of two equal integer wgmmas of one group; no product of tiles has such a pair.
-    if (twice == 1 && f.accumulator == DType::i32) {
+    // ptxas 13.0 drops the second of two equal wgmmas of one group; no product of tiles has such a pair.
+    if (twice == 1) {
       b.add<thread::WgmmaCommit>();
       b.add<thread::WgmmaWait>(0, std::vector{d});
       b.add<thread::WgmmaFence>();

@@ -1,0 +1,254 @@
+#include "kernels/candidates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::kernels {
+
+namespace {
+
+constexpr double clock_mhz = 1700;
+constexpr double shared_rate = 128;                       // bytes a cycle and SM
+constexpr double l2_rate = 6154.0 / 132;                  // bytes a cycle and SM
+constexpr double memory_rate = 0.85 * 4.8e6 / clock_mhz;  // bytes a cycle
+constexpr double latency = 1000;                          // cycles from a copy's start to its slot's next one
+constexpr double fill_cycles = 1500;                      // a kernel's start until its first product
+constexpr double launch_us = 2.5;
+constexpr std::int64_t shared_limit = 232448, barriers = 512;
+
+double ceil_div(double a, double b) { return std::ceil(a / b); }
+
+// Of one k-block of a tile of wgmma rows x columns.
+struct Block {
+  double rows, columns, k_bytes, in_bytes;
+  double fetched;  // bytes from L2 for this SM
+  double stages;
+
+  double cycles() const {
+    const double math = 2 * rows * columns * (k_bytes / in_bytes) / (in_bytes == 1 ? 8192 : 4096);
+    const double filled = (rows + columns) * k_bytes;
+    const double read = rows / 64 * (k_bytes / 32) * (2048 + 32 * columns);
+    return std::max({math, (filled + read) / shared_rate, fetched / l2_rate, latency / stages});
+  }
+};
+
+// Cycles in which a warpgroup finishes and stores `elements`.
+double epilogue_cycles(const Extents& e, double elements, double warpgroups) {
+  double an_element = 4.0 / 128;  // instructions over the lanes of a warpgroup
+  if (e.steps.add_c) an_element += 4.0 / 128;
+  if (e.steps.activation == Activation::gelu || e.steps.activation == Activation::silu) an_element += 45.0 / 128;
+  if (!by_tma(e.form)) an_element += 4.0 / 128;
+  const double stored = elements * e.out_bytes / 32;
+  return 600 + std::max(stored, elements * an_element / std::min(warpgroups, 1.0)) / warpgroups;
+}
+
+double memory_cycles(const Extents& e) {
+  const auto m = static_cast<double>(e.m), n = static_cast<double>(e.n), k = static_cast<double>(e.k);
+  return ((m + n) * k * e.in_bytes + m * n * e.out_bytes * (e.steps.add_c ? 2 : 1)) / memory_rate;
+}
+
+double estimate(const Extents& e, const PersistentConfig& c) {
+  const double m = c.block_m, n = c.block_n;
+  const double tiles_m = ceil_div(static_cast<double>(e.m), m * c.cluster),
+               tiles_n = ceil_div(static_cast<double>(e.n), n);
+  const double rounds = ceil_div(tiles_m * tiles_n, std::max(1, e.sms / c.cluster));
+  const double k_bytes = c.block_k * e.in_bytes;
+  const Block block{
+      m, n, k_bytes, static_cast<double>(e.in_bytes), (m + n / c.cluster) * k_bytes, static_cast<double>(c.stages)};
+  const double loop = ceil_div(static_cast<double>(e.k), c.block_k) * block.cycles();
+  double cycles = fill_cycles;
+  if (c.consumers == Consumers::cooperative) {
+    cycles += rounds * (loop / 0.97 + epilogue_cycles(e, m * n, 2));
+  } else {  // the loops follow each other, unless the epilogues take longer
+    const double epilogue = epilogue_cycles(e, m * n, 1);
+    cycles += rounds * std::max(loop / 0.97 + 150, (loop + epilogue) / 2) + epilogue;
+  }
+  return std::max(cycles, memory_cycles(e) + fill_cycles) / clock_mhz + launch_us;
+}
+
+// Columns that leave through shared memory together: rows of at most 128 bytes, so that one swizzle covers them.
+int store_columns(int block_n, int out_bytes) {
+  int best = 8;
+  for (int s = 8; s <= 128 / out_bytes; s += 8) {
+    if (block_n % s == 0) best = s;
+  }
+  return best;
+}
+
+// Buffers of half a tile's rows for each of two consumers, or of all rows.
+std::int64_t staging_bytes(const Extents& e, const PersistentConfig& c) {
+  if (!by_tma(e.form)) return 0;
+  const std::int64_t rows = c.consumers == Consumers::cooperative ? c.block_m : 2 * c.block_m;
+  return rows * c.buffers * c.store_n * e.out_bytes;
+}
+
+int stages_beside(const Extents& e, const PersistentConfig& c) {
+  const std::int64_t stage = std::int64_t{c.block_m + c.block_n} * c.block_k * e.in_bytes;
+  return static_cast<int>(std::min<std::int64_t>(8, (shared_limit - barriers - staging_bytes(e, c)) / stage));
+}
+
+// The rows of tiles in a group for which a wave of tiles reads the least.
+int group_of(const Extents& e, const PersistentConfig& c) {
+  int best = 8;
+  double least = 0;
+  for (const int group : {4, 8, 16}) {
+    const double rows = std::min<double>(group, ceil_div(static_cast<double>(e.m), c.block_m));
+    const double bytes = rows * c.block_m + ceil_div(e.sms, std::max(1.0, rows)) * c.block_n;
+    if (least != 0 && bytes >= least) continue;
+    least = bytes;
+    best = group;
+  }
+  return best;
+}
+
+struct TileShape {
+  Consumers consumers;
+  int m, n;
+};
+constexpr TileShape persistent_tiles[] = {
+    {Consumers::cooperative, 128, 256}, {Consumers::cooperative, 256, 128}, {Consumers::cooperative, 128, 200},
+    {Consumers::cooperative, 128, 192}, {Consumers::cooperative, 128, 128}, {Consumers::cooperative, 128, 64},
+    {Consumers::ping_pong, 128, 64},    {Consumers::ping_pong, 128, 96},    {Consumers::ping_pong, 128, 128},
+    {Consumers::ping_pong, 128, 144},   {Consumers::ping_pong, 128, 160},   {Consumers::ping_pong, 128, 168},
+    {Consumers::ping_pong, 128, 192},   {Consumers::ping_pong, 128, 200},   {Consumers::ping_pong, 64, 64},
+    {Consumers::ping_pong, 64, 128},    {Consumers::ping_pong, 64, 192},    {Consumers::ping_pong, 64, 256}};
+
+// Rows of b are the tensor cores' rows, rows of a their columns.
+double estimate(const Extents& e, const SplitConfig& c, int splits) {
+  const double tiles = ceil_div(static_cast<double>(e.n), c.block_n) * ceil_div(static_cast<double>(e.m), c.block_m);
+  const double k_bytes = c.block_k * e.in_bytes;
+  const double stage = (c.block_m + c.block_n) * k_bytes;
+  const double resident = std::max(1.0, std::floor(shared_limit / (c.stages * stage + 2048)));
+  const double rounds = ceil_div(tiles * splits, e.sms * resident);
+  const double together = std::min(resident, ceil_div(tiles * splits, e.sms));  // CTAs that share an SM
+  Block block{
+      static_cast<double>(c.block_n), static_cast<double>(c.block_m), k_bytes, static_cast<double>(e.in_bytes), stage,
+      static_cast<double>(c.stages)};
+  const double alone = block.cycles();
+  block.stages = c.stages * together;
+  const double loop =
+      ceil_div(ceil_div(static_cast<double>(e.k), c.block_k), splits) * std::max(alone, together * block.cycles());
+  const double elements = static_cast<double>(c.block_m) * c.block_n;
+  const double stored = splits == 1 ? epilogue_cycles(e, elements, c.warpgroups) : 600 + elements * 4 / 32;
+  const double partials = splits == 1 ? 0 : static_cast<double>(e.m * e.n) * splits * 4 / (l2_rate * e.sms / 2);
+  const double cycles = rounds * (fill_cycles + loop + stored * together);
+  return std::max(cycles, memory_cycles(e) + partials + fill_cycles) / clock_mhz + launch_us;
+}
+
+// ReduceSplits: its launch overlaps, what it reads lies in L2.
+double reduction_us(const Extents& e, int splits) {
+  if (splits == 1) return 0;
+  const double bytes = static_cast<double>(e.m * e.n) * (4.0 * splits + e.out_bytes * (e.steps.add_c ? 2 : 1));
+  return 1.5 + bytes / (l2_rate * e.sms / 2) / clock_mhz;
+}
+
+template <class Config>
+void sort(std::vector<Estimated<Config>>& list) {
+  std::stable_sort(list.begin(), list.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
+}
+
+}  // namespace
+
+Extents extents_of(const Problem& p, int sms) {
+  return {p.m, p.n, p.k, size_of(p.in), size_of(p.out), p.a.by_k, p.b.by_k, p.form, p.steps, sms};
+}
+
+std::vector<Estimated<PersistentConfig>> persistent_candidates(const Extents& e) {
+  std::vector<Estimated<PersistentConfig>> result;
+  for (const TileShape& tile : persistent_tiles) {
+    if (!e.b_by_k && tile.n % 64 != 0) continue;  // whole panels
+    const bool wide = tile.consumers == Consumers::ping_pong && tile.m * tile.n > 128 * 160;
+    // An epilogue that reads, or works on many values at once, leaves no room for the widest sums.
+    if (wide && e.steps.code() > 1) continue;
+    for (const int cluster : {1, 2}) {
+      // The 40 registers that these sums leave to the producer are too few for ptxas here: it spills some bytes.
+      if (wide && (cluster == 1 || (e.in_bytes == 1 && tile.n == 200))) continue;
+      PersistentConfig c{tile.consumers, tile.m, tile.n, 128 / e.in_bytes, 0, cluster, 8, 0, 1};
+      c.store_n = store_columns(tile.n, e.out_bytes);
+      c.group = group_of(e, c);
+      c.stages = stages_beside(e, c);
+      if (c.consumers == Consumers::cooperative) {  // a second buffer, unless it costs a stage
+        c.buffers = 2;
+        if (stages_beside(e, c) < c.stages) c.buffers = 1;
+      }
+      if (c.stages < 2 || (cluster == 2 && e.m <= c.block_m)) continue;
+      result.push_back({c, estimate(e, c)});
+    }
+  }
+  sort(result);
+  return result;
+}
+
+namespace {
+
+std::vector<Estimated<SplitConfig>> split_configs(const Extents& e, int splits) {
+  std::vector<Estimated<SplitConfig>> result;
+  const int needed = static_cast<int>(std::min<std::int64_t>(256, (e.m + 7) / 8 * 8));
+  for (int block_m : {8, 16, 24, 32, 48, 64, 96, 128, 192, 256}) {
+    if (block_m > needed && block_m - needed >= 32) break;
+    if (!e.a_by_k && block_m % 64 != 0) continue;  // whole panels
+    if (e.steps.code() > 1 && block_m > 192) continue;
+    for (const int warpgroups : {1, 2}) {
+      for (const int deep : {1, 2}) {  // all of the shared memory, or half of it so that two CTAs fit an SM
+        SplitConfig c{block_m, 64 * warpgroups, 128 / e.in_bytes, 0, warpgroups};
+        const std::int64_t stage = std::int64_t{c.block_m + c.block_n} * c.block_k * e.in_bytes;
+        c.stages = static_cast<int>(std::min<std::int64_t>(deep == 1 ? 16 : 8, (shared_limit / deep - 2048) / stage));
+        if (c.stages >= 2) result.push_back({c, estimate(e, c, splits)});
+      }
+    }
+  }
+  sort(result);
+  result.erase(
+      std::unique(result.begin(), result.end(), [](const auto& x, const auto& y) { return x.config == y.config; }),
+      result.end());
+  return result;
+}
+
+}  // namespace
+
+std::vector<SplitChoice> split_candidates(const Extents& e) {
+  std::vector<SplitChoice> result;
+  constexpr std::int64_t grid_limit = 65535;
+  if (e.m > grid_limit) return result;
+  const std::int64_t blocks_k = std::max<std::int64_t>(1, e.k * e.in_bytes / 128);
+  for (const int splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32}) {
+    if (splits > 1 && blocks_k < 2 * splits) break;
+    auto candidates = split_configs(e, splits);
+    if (!candidates.empty()) result.push_back({splits, std::move(candidates), reduction_us(e, splits)});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const SplitChoice& x, const SplitChoice& y) { return x.us() < y.us(); });
+  return result;
+}
+
+std::vector<Estimated<PitchConfig>> pitch_candidates(const Extents& e) {
+  std::vector<Estimated<PitchConfig>> result;
+  constexpr int block_m = 128, block_k = 64;
+  for (const int block_n : {16, 32, 64, 128}) {
+    const int stage = (block_m + block_n) * block_k * e.in_bytes;
+    PitchConfig c{block_m, block_n, block_k, static_cast<int>(std::min<std::int64_t>(6, shared_limit / 2 / stage)), 8};
+    const double tiles = ceil_div(static_cast<double>(e.m), block_m) * ceil_div(static_cast<double>(e.n), block_n);
+    const Block block{block_m,
+                      static_cast<double>(block_n),
+                      static_cast<double>(block_k) * e.in_bytes,
+                      static_cast<double>(e.in_bytes),
+                      static_cast<double>(stage),
+                      static_cast<double>(c.stages)};
+    // Every element takes a load and its address, a store and a share of the rest, about six instructions; two
+    // warpgroups hide one another's latency.
+    const double copied = (block_m + block_n) * block_k * 6.0 / 128;
+    const double loop =
+        ceil_div(static_cast<double>(e.k), block_k) * std::max({block.cycles(), copied, (copied + latency) / 2});
+    const double cycles = fill_cycles + ceil_div(tiles, e.sms) * (loop + epilogue_cycles(e, block_m * block_n, 2));
+    result.push_back({c, std::max(cycles, memory_cycles(e) + fill_cycles) / clock_mhz + launch_us});
+  }
+  sort(result);
+  return result;
+}
+
+double packing_us(const Extents& e, std::int64_t rows) {
+  const double bytes = 2.0 * static_cast<double>(rows) * static_cast<double>(e.k) * e.in_bytes;
+  return launch_us + bytes / (0.6 * memory_rate * clock_mhz);
+}
+
+}  // namespace tessera::kernels

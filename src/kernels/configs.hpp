@@ -1,0 +1,35 @@
+// The configurations of the matmul kernels.
+#pragma once
+
+#include <cstdint>
+
+namespace tessera::kernels {
+
+enum class Consumers : std::uint8_t {
+  cooperative,  // halves of one tile
+  ping_pong     // whole tiles in turns: one stores its result while the other multiplies
+};
+
+struct PersistentConfig {
+  Consumers consumers = Consumers::cooperative;
+  int block_m = 128, block_n = 256, block_k = 64, stages = 4;
+  int cluster = 2;   // CTAs that share the tiles of b
+  int group = 8;     // rows of tiles that are worked on together
+  int store_n = 64;  // columns that leave together; divides block_n
+  int buffers = 2;   // for them, of each consumer: 1 or 2
+  bool operator==(const PersistentConfig&) const = default;
+};
+
+// Rows of the result are columns of wgmma here: block_m is a multiple of 8, block_n one of 64.
+struct SplitConfig {
+  int block_m = 16, block_n = 128, block_k = 64, stages = 8;
+  int warpgroups = 2;  // that share the rows of b's tile
+  bool operator==(const SplitConfig&) const = default;
+};
+
+struct PitchConfig {
+  int block_m = 128, block_n = 128, block_k = 64, stages = 4, group = 8;
+  bool operator==(const PitchConfig&) const = default;
+};
+
+}  // namespace tessera::kernels

@@ -1,0 +1,151 @@
+// The matmul for large results: one CTA an SM works through many tiles, a producer warp keeps a ring of operand tiles
+// full, two consumer warpgroups multiply, either both on one tile or in turns on tiles of their own.
+#pragma once
+
+#include "kernels/configs.hpp"
+#include "kernels/epilogue.hpp"
+#include "kernels/operand.hpp"
+
+namespace tessera::kernels {
+
+template <class In, class Out>
+struct PersistentMatmul : Script {
+  using Config = PersistentConfig;
+
+  Config config;
+  explicit PersistentMatmul(Config c) : config(c) {}
+
+  static constexpr auto params = names("m_size", "n_size", "k_size", "a_by_k", "b_by_k", "form", "steps", "a_pitch",
+                                       "b_pitch", "c_rows", "c_columns", "alpha", "beta", "a", "b", "c", "bias");
+
+  // a_by_k: a is stored [m, k], else [k, m]; b_by_k the same. Pitches are those of the stored matrices.
+  void operator()(Int32 m_size, int n_size, int k_size, bool a_by_k, bool b_by_k, OutputForm form, int steps,
+                  Int64 a_pitch, Int64 b_pitch, Int64 c_rows, Int64 c_columns, Float32 alpha, Float32 beta,
+                  Ptr<In> a_ptr, Ptr<In> b_ptr, Ptr<Out> c_ptr, Ptr<Out> bias_ptr) {
+    const auto [consumers, block_m, block_n, block_k, stages, cluster_m, group, store_n, buffers] = config;
+    const bool turns = consumers == Consumers::ping_pong;
+    const bool across = by_columns(form);
+    const int rows = turns ? block_m : block_m / 2;  // of one consumer
+    const bool wide = rows * block_n > 128 * 160;    // sums that need every register there is
+    attrs.cluster = {cluster_m};
+    attrs.blocks = persistent_grid();
+    attrs.warps = 12;  // the producer's warpgroup and two consumers
+
+    const Operand<In> a(a_ptr, m_size, k_size, a_pitch, a_by_k, stages, block_m, block_k);
+    const Operand<In> b(b_ptr, n_size, k_size, b_pitch, b_by_k, stages, block_n, block_k);
+    const Epilogue<Out> epilogue(m_size, n_size, form, steps, c_rows, c_columns, alpha, beta, c_ptr, bias_ptr);
+    auto sc = shared_tensor<Out>({2, buffers, across ? store_n : rows, across ? rows : store_n});
+    UnrolledPipeline ring(stages, cdiv(k_size, block_k), {.consumer_warps = turns ? 4 : 8, .cluster = cluster_m > 1});
+    GroupedTiles tiles(cdiv(m_size, block_m), cdiv(n_size, block_n), group, {.cluster = cluster_m});
+    auto turn = mbarrier.alloc({4, 4});  // of consumers in turns: an arrival of each warp of the one before
+
+    if (auto _ = warp_group(0, 4)) {
+      registers(wide ? 40 : 56);
+      if (auto _ = single_thread()) produce(ring, tiles, a, b);
+    }
+    for (int me : {0, 1}) {  // a C++ loop: traced once for each consumer
+      if (auto _ = warp_group(4 + 4 * me, 4)) {
+        registers(wide ? 232 : 224);
+        auto acc = register_tensor<float>({rows, block_n}, 0.0f);
+        if (turns) {
+          take_turns(me, ring, tiles, a, b, acc, turn, epilogue, sc);
+        } else {
+          for (auto tile : tiles) {
+            multiply(ring, a, b, acc, me, 2);
+            wgmma.wait_group(0);
+            ring.release_last();
+            send(epilogue, acc, sc, me, tile.m * block_m + me * rows, tile.n * block_n);
+          }
+        }
+        if (by_tma(form)) {
+          if (auto _ = single_thread(0)) tma.wait_group(0, {.read = true});  // the engine has read what it stores
+        }
+      }
+    }
+  }
+
+ private:
+  void produce(const UnrolledPipeline& ring, const GroupedTiles& tiles, const Operand<In>& a,
+               const Operand<In>& b) const {
+    for (auto tile : tiles) {
+      ring.produce([&](const UnrolledSlot& slot) {
+        Int32 offset_k = slot.block * config.block_k;
+        mbarrier.arrive_and_expect_tx(slot.full, a.at(slot).nbytes() + b.at(slot).nbytes());
+        a.fetch(slot, tile.m * config.block_m, offset_k);
+        b.fetch_for_cluster(slot, tile.n * config.block_n, offset_k);
+      });
+    }
+    ring.drain_producer();
+  }
+
+  // acc = the products of part `part` of `parts` of a's rows. The last ones are still under way, their slot is not
+  // released.
+  void multiply(const UnrolledPipeline& ring, const Operand<In>& a, const Operand<In>& b, const RegisterTensor& acc,
+                int part, int parts) const {
+    ring.consume([&](const UnrolledSlot& slot) {
+      wgmma.fence();
+      wgmma.mma(a.at(slot, part, parts), b.at(slot).transpose(), acc, {.accumulate = slot.block > 0});
+      wgmma.commit_group();
+      wgmma.wait_group(1);  // all but the newest group: the block before this one
+      ring.release_before(slot);
+    });
+  }
+
+  void take_turns(int me, const UnrolledPipeline& ring, const GroupedTiles& tiles, const Operand<In>& a,
+                  const Operand<In>& b, const RegisterTensor& acc, const BarrierArray& turn,
+                  const Epilogue<Out>& epilogue, const SharedTensor& sc) const {
+    Var<UInt32> round = 0u;
+    if (me == 1) ring.skip_consumer();
+    for (auto tile : tiles.turns(me, 2)) {
+      mbarrier.wait(turn[me], me == 0 ? round ^ 1u : UInt32(round));  // the first turn is consumer 0's
+      round ^= 1u;
+      multiply(ring, a, b, acc, 0, 1);
+      if (auto _ = single_thread_of_each_warp()) mbarrier.arrive(turn[1 - me]);
+      wgmma.wait_group(0);
+      ring.release_last();
+      ring.skip_consumer();  // the other consumer's tile
+      send(epilogue, acc, sc, me, tile.m * config.block_m, tile.n * config.block_n);
+    }
+  }
+
+  // Finishes the sums and stores them at [row, column], store_n columns at a time; these in pieces, so that few
+  // registers are in use beside the sums.
+  void send(const Epilogue<Out>& epilogue, const RegisterTensor& acc, const SharedTensor& sc, int me, const Int32& row,
+            const Int32& column) const {
+    const auto rows = static_cast<int>(acc.shape()[0]);
+    const int store_n = config.store_n, piece = epilogue.piece(store_n, acc), pieces = store_n / piece;
+    const bool across = by_columns(epilogue.form());
+    const int parts = config.block_n / store_n;
+    for (int part = 0; part < parts; ++part) {
+      const Int32 first = column + part * store_n;
+      std::vector<typename Epilogue<Out>::Addends> addends;
+      for (int i = 0; i < pieces; ++i) addends.push_back(epilogue.load(row, first + i * piece, rows, piece));
+      const auto finished = [&](int i) {
+        const RegisterTensor sums = acc.split(1, config.block_n / piece)[part * pieces + i];
+        return epilogue.finish(sums, addends[static_cast<std::size_t>(i)]);
+      };
+      if (!by_tma(epilogue.form())) {
+        for (int i = 0; i < pieces; ++i) epilogue.store(finished(i), row, first + i * piece);
+        continue;
+      }
+      const SharedTensor staging = sc[me][part % config.buffers];
+      const SharedTensor tile = across ? staging.transpose() : staging;
+      // The last store from here has left: the one before the last, unless an odd number of parts makes them the same.
+      const bool last = config.buffers == 1 || (part == 0 && parts % 2 == 1);
+      if (auto _ = single_thread(0)) tma.wait_group(last ? 0 : 1, {.read = true});
+      sync();
+      for (int i = 0; i < pieces; ++i) store_shared(tile.split(1, pieces)[i], finished(i));
+      fence.proxy_async();
+      sync();
+      if (auto _ = single_thread(0)) {
+        if (across)
+          tma.shared_to_global({.src = staging, .dst = epilogue.view(), .offsets = {first, row}});
+        else
+          tma.shared_to_global({.src = staging, .dst = epilogue.view(), .offsets = {row, first}});
+        tma.commit_group();
+      }
+    }
+  }
+};
+
+}  // namespace tessera::kernels

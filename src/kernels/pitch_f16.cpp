@@ -1,0 +1,8 @@
+#include "kernels/pitch_program.inl"
+
+namespace tessera::kernels {
+
+template detail::Program pitch_program<float16, float16>(const std::vector<PitchConfig>&);
+template detail::Program pitch_program<float16, float>(const std::vector<PitchConfig>&);
+
+}  // namespace tessera::kernels

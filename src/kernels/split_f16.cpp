@@ -1,0 +1,8 @@
+#include "kernels/split_program.inl"
+
+namespace tessera::kernels {
+
+template detail::Program split_program<float16, float16>(const std::vector<SplitConfig>&);
+template detail::Program split_program<float16, float>(const std::vector<SplitConfig>&);
+
+}  // namespace tessera::kernels

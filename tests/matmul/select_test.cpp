@@ -1,0 +1,91 @@
+// What the model chooses, and that its candidates fit the machine.
+#include "kernels/candidates.hpp"
+#include "matmul_case.hpp"
+
+namespace tessera::testing {
+namespace {
+
+using namespace kernels;  // NOLINT(google-build-using-namespace)
+
+Extents problem(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Extents e;
+  e.m = m;
+  e.n = n;
+  e.k = k;
+  return e;
+}
+
+constexpr std::int64_t shared_limit = 232448;
+
+TEST(Model, PersistentCandidatesFitAndAreSorted) {
+  for (const int in_bytes : {1, 2}) {
+    for (const int out_bytes : {2, 4}) {
+      Extents e = problem(4096, 4096, 4096);
+      e.in_bytes = in_bytes;
+      e.out_bytes = out_bytes;
+      double last = 0;
+      for (const auto& [c, us] : persistent_candidates(e)) {
+        EXPECT_GE(us, last);
+        last = us;
+        const std::int64_t ring = std::int64_t{c.stages} * (c.block_m + c.block_n) * c.block_k * in_bytes;
+        const int rows = c.consumers == Consumers::ping_pong ? 2 * c.block_m : c.block_m;
+        EXPECT_LE(ring + rows * c.buffers * c.store_n * out_bytes, shared_limit);
+        EXPECT_EQ(c.block_k * in_bytes, 128);
+        EXPECT_EQ(c.block_n % c.store_n, 0);
+        EXPECT_EQ(c.store_n % 8, 0);
+        EXPECT_LE(c.store_n * out_bytes, 128);
+        EXPECT_EQ(c.group % c.cluster, 0);
+        EXPECT_GE(c.stages, 2);
+      }
+    }
+  }
+}
+
+TEST(Model, SplitCandidatesFitAndCoverFewRowsWithFewColumnsOfTheTensorCores) {
+  for (const int m : {1, 8, 9, 40, 128, 300}) {
+    for (const SplitChoice& choice : split_candidates(problem(m, 4096, 4096))) {
+      for (const auto& [c, us] : choice.candidates) {
+        EXPECT_LE(std::int64_t{c.stages} * (c.block_m + c.block_n) * c.block_k * 2, shared_limit);
+        EXPECT_GE(c.stages, 2);
+        EXPECT_LE(c.block_m, m + 32);
+      }
+    }
+  }
+}
+
+// 2 FLOP for each of m n k at no more than the tensor cores' rate, and no faster than memory.
+TEST(Model, NeverBeatsTheMachine) {
+  for (const std::int64_t m : {1, 128, 1000, 4096, 16384}) {
+    const Extents e = problem(m, 4096, 7168);
+    const double flops = 2.0 * 4096 * 7168 * static_cast<double>(m) / (132 * 4096 * 1700.0);
+    const double bytes = 2.0 * (4096.0 * 7168 + static_cast<double>(m) * 7168) / 4.8e6;
+    for (const auto& [c, us] : persistent_candidates(e)) EXPECT_GE(us, std::max(flops, bytes));
+    for (const SplitChoice& choice : split_candidates(e)) EXPECT_GE(choice.us(), std::max(flops, bytes));
+  }
+}
+
+std::string chosen(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Extents e = problem(m, n, k);
+  return split_candidates(e).front().us() <= persistent_candidates(e).front().us ? "split" : "persistent";
+}
+
+TEST(Model, SendsFewRowsToSplitMatmulAndLargeResultsToPersistentMatmul) {
+  EXPECT_EQ(chosen(1, 4096, 4096), "split");
+  EXPECT_EQ(chosen(16, 7168, 16384), "split");
+  EXPECT_EQ(chosen(64, 4096, 7168), "split");
+  EXPECT_EQ(chosen(8192, 8192, 8192), "persistent");
+  EXPECT_EQ(chosen(4096, 7168, 2048), "persistent");
+}
+
+TEST(Model, SharesALongKAmongTheSMsThatTilesLeaveIdle) {
+  EXPECT_GT(split_candidates(problem(16, 512, 16384)).front().splits, 4);
+  EXPECT_EQ(split_candidates(problem(16, 132 * 128, 512)).front().splits, 1);
+}
+
+TEST(Model, LargeSquaresGetLargeTiles) {
+  const PersistentConfig best = persistent_candidates(problem(8192, 8192, 8192)).front().config;
+  EXPECT_GE(best.block_m * best.block_n, 128 * 160);
+}
+
+}  // namespace
+}  // namespace tessera::testing

@@ -50,7 +50,7 @@ struct MatmulPersistent : Script {
     GroupedTiles tiles(cdiv(m_size, block_m), cdiv(n_size, block_n), config.group, {.cluster = cluster_m});
 
     if (auto _ = warp_group(0, 4)) {
-      registers(40);
+      registers(56);
       if (auto _ = single_thread()) {
         for (auto tile : tiles) {
           ring.produce([&](const UnrolledSlot& slot) {
@@ -73,7 +73,7 @@ struct MatmulPersistent : Script {
     }
     for (int half : {0, 1}) {  // a C++ loop: traced once for each consumer
       if (auto _ = warp_group(4 + 4 * half, 4)) {
-        registers(232);
+        registers(224);
         auto acc = register_tensor<float>({block_m / 2, block_n}, 0.0f);
         for (auto tile : tiles) {
           ring.consume([&](const UnrolledSlot& slot) {

@@ -51,8 +51,9 @@ struct MatmulPingPong : Script {
     GroupedTiles tiles(cdiv(m_size, block_m), cdiv(n_size, block_n), config.group, {.cluster = cluster_m});
     auto turn = mbarrier.alloc({4, 4});  // one arrival of each warp of the consumer that had the turn before
 
+    const bool wide = block_n > 168;  // sums that leave the producer fewer registers
     if (auto _ = warp_group(0, 4)) {
-      registers(40);
+      registers(wide ? 40 : 56);
       if (auto _ = single_thread()) {
         for (auto tile : tiles) {
           ring.produce([&](const UnrolledSlot& slot) {
@@ -75,7 +76,7 @@ struct MatmulPingPong : Script {
     }
     for (int me : {0, 1}) {  // a C++ loop: traced once for each consumer
       if (auto _ = warp_group(4 + 4 * me, 4)) {
-        registers(232);
+        registers(wide ? 232 : 224);
         auto acc = register_tensor<float>({block_m, block_n}, 0.0f);
         Var<UInt32> round = 0u;
         if (me == 1) ring.skip_consumer();

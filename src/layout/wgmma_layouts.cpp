@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "layout/detail.hpp"
 
 namespace tessera::layout {
@@ -26,12 +28,12 @@ RegisterLayout wgmma_a_fragments(std::int64_t m, std::int64_t k, std::int64_t el
       .local({1, 4 / element_bytes});
 }
 
-std::vector<std::int64_t> wgmma_columns(std::int64_t n, bool integers) {
-  constexpr std::int64_t most = 256;
+std::vector<std::int64_t> wgmma_columns(std::int64_t n, bool integers, std::int64_t unit) {
   if (n < 8 || n % 8 != 0) return {};
-  if (integers && n <= 32) return {n};
-  const std::int64_t unit = integers ? 16 : 8;
+  if (n <= (integers ? 32 : 256)) return {n};
+  if (integers) unit = std::max<std::int64_t>(unit, 16);
   if (n % unit != 0) return {};
+  const std::int64_t most = 256 / unit * unit;
   const std::int64_t pieces = (n + most - 1) / most;
   std::vector<std::int64_t> result;
   std::int64_t units = n / unit;
@@ -111,6 +113,7 @@ std::optional<WgmmaOperand> mn_major(const SharedLayout& tile, std::int64_t rows
   const auto mn = modes_of(tile, 0), k = modes_of(tile, 1);
   WgmmaOperand result;
   result.mn_major = true;
+  result.block = mn[0].extent;
   result.swizzle = tile.swizzle();
   const bool plain = result.swizzle == SwizzleMode::none;
   const std::int64_t span = plain ? 16 : swizzle_span(result.swizzle);

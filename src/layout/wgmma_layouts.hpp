@@ -23,14 +23,16 @@ RegisterLayout wgmma_accumulator(std::int64_t m, std::int64_t n);
 RegisterLayout wgmma_a_fragments(std::int64_t m, std::int64_t k, std::int64_t element_bytes);
 
 // n cut into instruction extents that PTX has, as equal and as few as possible (9.7.15.2): multiples of 8 up to 256;
-// with integers 8, 16, 24, 32 and multiples of 16. Empty if n cannot be made of them.
-std::vector<std::int64_t> wgmma_columns(std::int64_t n, bool integers);
+// with integers 8, 16, 24, 32 and multiples of 16. All are multiples of `unit` (8 or a multiple of it, at most 256).
+// Empty if n cannot be made of them.
+std::vector<std::int64_t> wgmma_columns(std::int64_t n, bool integers, std::int64_t unit = 8);
 
 // A shared tile [rows, k] (A, or B transposed) as the matrix descriptor describes it (9.7.15.5.1): offsets in bytes.
 struct WgmmaOperand {
   bool mn_major = false;      // the rows are contiguous instead of k
   std::int64_t leading = 16;  // bytes; ignored by the hardware where it has no use, then 16
   std::int64_t stride = 0;    // bytes
+  std::int64_t block = 8;     // an instruction's first row is a multiple of this
   SwizzleMode swizzle = SwizzleMode::none;
 
   // What the descriptor's words hold beside the start address.

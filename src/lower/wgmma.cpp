@@ -45,6 +45,7 @@ class Operand {
     return {l_.x.add(low_, layout_.linear_offset(index) * layout_.element_bytes() / 16), operand_.high_bits()};
   }
   bool mn_major() const { return operand_.mn_major; }
+  std::int64_t block() const { return operand_.block; }
 
  private:
   Lowering& l_;
@@ -60,12 +61,12 @@ void lower_wgmma(Lowering& l, const tile::Wgmma& s) {
   const DType b_type = s.b->tensor->type;
   const std::int64_t m = s.acc->shape[0], n = s.acc->shape[1], k = s.b->shape()[0];
   const std::int64_t k_step = layout::wgmma_k_bytes / size_of(b_type);
-  const auto columns = layout::wgmma_columns(n, is_integer(b_type));
   const RegArray* acc = l.registers(s.acc, s.loc);
   const RegArray* a_registers = s.a_registers != nullptr ? l.registers(s.a_registers, s.loc) : nullptr;
   std::optional<Operand> a;
   if (s.a != nullptr) a.emplace(l, *s.a, false, layout::wgmma_m, s);
-  const Operand b(l, *s.b, true, *std::max_element(columns.begin(), columns.end()), s);
+  const Operand b(l, *s.b, true, std::min<std::int64_t>(n, 256), s);
+  const auto columns = layout::wgmma_columns(n, is_integer(b_type), b.block());
   for (std::int64_t step = 0; step < k / k_step; ++step) {
     for (std::int64_t row = 0; row < m / layout::wgmma_m; ++row) {
       std::int64_t column = 0;

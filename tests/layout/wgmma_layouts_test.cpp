@@ -63,6 +63,8 @@ TEST(WgmmaColumns, AsFewAndAsEqualAsPossible) {
   EXPECT_THAT(wgmma_columns(296, false), ElementsAre(152, 144));
   EXPECT_THAT(wgmma_columns(320, false), ElementsAre(160, 160));
   EXPECT_THAT(wgmma_columns(768, false), ElementsAre(256, 256, 256));
+  EXPECT_THAT(wgmma_columns(320, false, 64), ElementsAre(192, 128));  // whole blocks of an MN-major tile
+  EXPECT_THAT(wgmma_columns(288, false, 32), ElementsAre(160, 128));
   EXPECT_THAT(wgmma_columns(20, false), IsEmpty());
   EXPECT_THAT(wgmma_columns(24, true), ElementsAre(24));
   EXPECT_THAT(wgmma_columns(40, true), IsEmpty());

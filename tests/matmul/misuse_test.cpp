@@ -19,7 +19,8 @@ class Misuse : public ::testing::Test {
 TEST_F(Misuse, ShapesThatDoNotFit) {
   const auto other = device.zeros<float16>({8, 24});
   const int line = __LINE__ + 1;
-  EXPECT_THAT(error_of([&] { matmul(a, other, c); }),
+  const auto wrong = [&] { matmul(a, other, c); };
+  EXPECT_THAT(error_of(wrong),
               AllOf(HasSubstr("misuse_test.cpp:" + std::to_string(line)), HasSubstr("a is float16 [5, 16]"),
                     HasSubstr("b float16 [8, 24]"), HasSubstr("a is [m, k], b [n, k] and c [m, n]")));
   EXPECT_THAT(error_of([&] { matmul(a, Matrix(b).transpose(), c); }), HasSubstr("pass b.transpose()"));

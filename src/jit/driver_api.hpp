@@ -59,7 +59,7 @@ struct DriverApi {
   CuResult (*occupancy)(int*, CuHandle, int, std::size_t) = nullptr;
   CuResult (*launch)(CuHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuHandle, void**,
                      void**) = nullptr;
-  CuResult (*launch_with_attributes)(const CuLaunchConfig*, CuHandle, void**, void**) = nullptr;
+  CuResult (*launch_with_attributes)(const void*, CuHandle, void**, void**) = nullptr;  // of a CuLaunchConfig
   CuResult (*mem_alloc)(CuPointer*, std::size_t) = nullptr;
   CuResult (*mem_free)(CuPointer) = nullptr;
   CuResult (*copy_in)(CuPointer, const void*, std::size_t) = nullptr;

@@ -108,7 +108,8 @@ struct LaunchConfig {
   LaunchAttribute* attributes;
   unsigned count;
 };
-FAKE int cuLaunchKernelEx(const LaunchConfig* c, void* f, void** params, void** extra) {
+FAKE int cuLaunchKernelEx(const void* config, void* f, void** params, void** extra) {
+  const auto* c = static_cast<const LaunchConfig*>(config);
   for (unsigned i = 0; i < c->count; ++i) {
     const LaunchAttribute& a = c->attributes[i];
     record() += "launch attribute " + std::to_string(a.id);

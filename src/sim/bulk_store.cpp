@@ -73,7 +73,7 @@ void BulkStores::issue(const Site& site, std::uint32_t map, std::uint32_t source
   store.box = make_box(site, program_, memory_, map, source, coords, true);
   const DType type = store.box.map->map->type;
   if (add && !can_add(type)) {
-    fail(site, fmt::format("a TMA reduction adds {} elements", tessera::name_of(type)),
+    fail(Hazard::misuse, site, fmt::format("a TMA reduction adds {} elements", tessera::name_of(type)),
          "the engine adds float16, bfloat16, float32, and integers of 32 and 64 bits");
   }
   store.add = add;
@@ -182,7 +182,7 @@ void BulkStores::check_end(const Site& site) const {
   for (const BulkStore& store : stores_) {
     if (store.released || store.site.warp != site.warp) continue;
     const bool committed = store.group < groups_[static_cast<std::size_t>(store.thread)];
-    fail(store.site,
+    fail(Hazard::bulk_group, store.site,
          fmt::format("the thread that issued this TMA store ends {}, so the engine may read shared memory that the "
                      "block has given up",
                      committed ? "without waiting for its bulk group" : "without committing it to a bulk group"),

@@ -119,7 +119,7 @@ bool Cta::wait_in(Warp& warp, WarpState state, bool passed) {
 void Cta::land(std::size_t index, std::uint32_t rows) {
   const TmaCopy& copy = tma_.queue()[index];
   if (copy.site.block != &block_ && all_done()) {
-    fail(copy.site,
+    fail(Hazard::cluster, copy.site,
          fmt::format("the multicast copy of {} lands in {}, which has ended", line_of(copy.site.stmt),
                      describe({&block_, nullptr, -1, -1})),
          "let no block of the cluster end before its peers have stopped sending: wait for every copy, or synchronise "

@@ -157,10 +157,16 @@ void Cluster::deadlock() {
     }
   }
   const std::string where = size() > 1 ? "the cluster of " : "";
-  throw Error(ErrorKind::user, main.loc,
-              fmt::format("deadlock in {}{}: no warp can run and no copy is in flight; {}", where,
-                          describe({&first_cta->block(), nullptr, -1, -1}), main.message),
-              help, std::move(notes));
+  Finding finding;
+  finding.hazard = Hazard::deadlock;
+  finding.diagnostic = {main.loc,
+                        fmt::format("deadlock in {}{}: no warp can run and no copy is in flight; {}", where,
+                                    describe({&first_cta->block(), nullptr, -1, -1}), main.message),
+                        help, std::move(notes)};
+  finding.kernel = program_.kernel->name;
+  finding.block = first_cta->block().index;
+  finding.warp = first->index;
+  throw HazardError(std::move(finding));
 }
 
 }  // namespace tessera::sim

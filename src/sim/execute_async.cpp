@@ -27,12 +27,12 @@ Coordinates coordinates(const Warp& warp, const Operands& ops, int lane) {
 // The block with this rank of the cluster.
 Cta& Cta::peer(const Site& site, std::uint32_t rank, const char* what) {
   if (rank >= static_cast<std::uint32_t>(cluster_.size())) {
-    fail(site, fmt::format("{} block {} of a cluster of {}", what, rank, cluster_.size()),
+    fail(Hazard::cluster, site, fmt::format("{} block {} of a cluster of {}", what, rank, cluster_.size()),
          "ranks count from 0 within the cluster");
   }
   Cta& other = cluster_.cta(static_cast<int>(rank));
   if (&other != this && other.all_done()) {
-    fail(site,
+    fail(Hazard::cluster, site,
          fmt::format("{} {} (rank {} of the cluster), which has ended", what,
                      describe({&other.block_, nullptr, -1, -1}), rank),
          "let no block of the cluster end before its peers have stopped signalling it: synchronise the cluster at "
@@ -50,7 +50,7 @@ void Cta::tma_load(Warp& warp, const Instr& in) {
     const std::uint32_t own = 1U << rank_;
     const std::uint32_t mask = ops.mask == no_slot ? own : warp.at<std::uint32_t>(ops.mask)[lane];
     if (mask == 0 || mask >> cluster_.size() != 0) {
-      fail(where, fmt::format("a multicast to the blocks of mask {:#x} in a cluster of {}", mask, cluster_.size()),
+      fail(Hazard::cluster, where, fmt::format("a multicast to the blocks of mask {:#x} in a cluster of {}", mask, cluster_.size()),
            "the mask has a bit for each block of the cluster that gets the tile, at least one");
     }
     for (std::uint32_t ranks = mask; ranks != 0; ranks &= ranks - 1) {
@@ -88,7 +88,7 @@ bool Cta::bulk_wait(Warp& warp, const Instr& in) {
 void Cta::cluster_arrive(Warp& warp, const Instr& in) {
   require_whole_warp(warp, in, "a cluster barrier");
   if (warp.cluster_arrivals != warp.cluster_waits) {
-    fail(site(warp, in),
+    fail(Hazard::cluster, site(warp, in),
          fmt::format("warp {} arrives at the cluster barrier again, before it has waited there", warp.index),
          "wait at the cluster barrier after each arrival");
   }
@@ -99,7 +99,7 @@ void Cta::cluster_arrive(Warp& warp, const Instr& in) {
 bool Cta::cluster_wait(Warp& warp, const Instr& in) {
   require_whole_warp(warp, in, "a cluster barrier");
   if (warp.cluster_arrivals == warp.cluster_waits) {
-    fail(site(warp, in), fmt::format("warp {} waits at the cluster barrier without having arrived", warp.index),
+    fail(Hazard::cluster, site(warp, in), fmt::format("warp {} waits at the cluster barrier without having arrived", warp.index),
          "arrive at the cluster barrier before each wait");
   }
   if (cluster_.barrier_phases() < warp.cluster_arrivals) return false;
@@ -113,11 +113,11 @@ bool Cta::set_registers(Warp& warp, const Instr& in) {
   require_whole_warp(warp, in, "setmaxnreg");
   const auto& stmt = *static_cast<const ir::thread::SetMaxRegisters*>(in.stmt);
   if (stmt.count < 24 || stmt.count > 256 || stmt.count % 8 != 0) {
-    fail(site(warp, in),
+    fail(Hazard::registers, site(warp, in),
          fmt::format("setmaxnreg to {} registers; multiples of 8 from 24 to 256 are possible", stmt.count));
   }
   if (stmt.increase ? stmt.count < warp.registers : stmt.count > warp.registers) {
-    fail(site(warp, in),
+    fail(Hazard::registers, site(warp, in),
          fmt::format("setmaxnreg.{} to {} registers in warp {}, which has {} a thread", stmt.increase ? "inc" : "dec",
                      stmt.count, warp.index, warp.registers),
          "inc cannot take registers away and dec cannot give any: compare the count with what the block is launched "

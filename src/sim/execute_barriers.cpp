@@ -13,7 +13,7 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
   require_whole_warp(warp, in, "a block barrier");
   const int block_threads = program_.kernel->warps * warp_lanes;
   if (id < 0 || id > 15 || threads < warp_lanes || threads % warp_lanes != 0 || threads > block_threads) {
-    fail(
+    fail(Hazard::misuse,
         site(warp, in),
         fmt::format("barrier {} for {} threads in a block of {}: ids are 0 to 15, the threads whole warps of the block",
                     id, threads, block_threads));
@@ -21,7 +21,7 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
   NamedBarrier& barrier = named_[static_cast<std::size_t>(id)];
   if (barrier.threads != 0 && barrier.threads != threads) {
     const bool waiting = !barrier.warps.empty() && barrier.warps.front() == barrier.first_warp;
-    fail(site(warp, in),
+    fail(Hazard::misuse, site(warp, in),
          fmt::format("barrier {} is used for {} threads here, while warp {} {} at it for {} threads", id, threads,
                      barrier.first_warp, waiting ? "waits" : "arrived", barrier.threads),
          "give thread groups of different size barriers of their own, or synchronise them first",
@@ -51,7 +51,7 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
 void Cta::warp_sync(const Warp& warp, const Instr& in) const {
   const std::uint32_t mask = static_cast<const ir::thread::WarpSync*>(in.stmt)->mask;
   if (mask == warp.active) return;
-  fail(site(warp, in),
+  fail(Hazard::misuse, site(warp, in),
        fmt::format("a warp barrier for lanes {:#010x} is executed by lanes {:#010x}, so they can never meet", mask,
                    warp.active),
        "move it out of the conditional code");
@@ -84,7 +84,7 @@ bool Cta::mbarrier_wait(Warp& warp, const Instr& in) {
     const Site where = site(warp, in, lane);
     const Mbarrier& b = barriers_.at(where, address[lane], "wait");
     if (parity[lane] > 1) {
-      fail(where, fmt::format("wait for phase parity {}; a parity is 0 or 1", parity[lane]),
+      fail(Hazard::misuse, where, fmt::format("wait for phase parity {}; a parity is 0 or 1", parity[lane]),
            "flip the phase with phase ^= 1, or take the number of the phase modulo 2");
     }
     if (barriers_.passed(b, parity[lane])) {

@@ -11,7 +11,7 @@ namespace tessera::sim {
 
 void Cta::require_whole_warp(const Warp& warp, const Instr& in, const char* what) const {
   if (warp.active == full_mask) return;
-  fail(site(warp, in),
+  fail(Hazard::misuse, site(warp, in),
        fmt::format("{} must be executed by a whole warp; here only {} of 32 lanes execute it", what,
                    std::popcount(warp.active)),
        "move it out of the conditional code, or make the condition the same in all threads of the warp");

@@ -38,7 +38,7 @@ void Cta::check_written(const Warp& warp, const Instr& in, const RegInfo& info, 
     const int lane = std::countr_zero(missing);
     std::vector<Note> notes;
     if (info.array->loc.known()) notes.push_back({info.array->loc, "it is declared here"});
-    fail(site(warp, in, lane),
+    fail(Hazard::uninitialised, site(warp, in, lane),
          fmt::format("read of an uninitialised register: element {} of {} (of the {} that a thread holds)", first + i,
                      array_name(info), info.array->size),
          "give the tile a value before it is read", std::move(notes));

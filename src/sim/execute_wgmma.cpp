@@ -34,7 +34,7 @@ void Cta::track(const Warp& warp, const Instr& in, const RegInfo& info, std::int
       const bool in_d = wgmma.d.array == info.array && within(element, 1, pending.d, accumulators(wgmma));
       const bool in_a = wgmma.a_registers.array == info.array && within(element, 1, pending.a, a_elements(wgmma));
       if (!in_d && !in_a) continue;
-      fail(site(warp, in),
+      fail(Hazard::wgmma, site(warp, in),
            fmt::format("{} accesses element {} of register tile {}, which the wgmma of {} may still {}",
                        line_of(in.stmt), element, info.array->name, line_of(&wgmma), in_d ? "write" : "read"),
            "commit the wgmma to a group (wgmma.commit_group) and wait for it (wgmma.wait_group) "
@@ -53,7 +53,7 @@ void Cta::check_wgmma_group(const Warp& warp, const Instr& in) const {
   const auto& s = *static_cast<const Wgmma*>(in.stmt);
   const int group = warp.index / static_cast<int>(warps_of_group);
   if (program_.kernel->warps < (group + 1) * static_cast<int>(warps_of_group)) {
-    fail(site(warp, in),
+    fail(Hazard::wgmma, site(warp, in),
          fmt::format("a wgmma is executed by warp {}, whose warpgroup has {} of 4 warps: the block has {} warps",
                      warp.index, program_.kernel->warps - group * static_cast<int>(warps_of_group),
                      program_.kernel->warps),
@@ -73,7 +73,7 @@ std::uint32_t Cta::uniform(const Warp& warp, const Instr& in, std::uint32_t slot
   const auto* lanes = warp.at<std::uint32_t>(slot);
   for (int lane = 1; lane < warp_lanes; ++lane) {
     if (lanes[lane] == lanes[0]) continue;
-    fail(site(warp, in, lane),
+    fail(Hazard::wgmma, site(warp, in, lane),
          fmt::format("{} of a wgmma differs between threads: {:#x} in lane 0, {:#x} here", what, lanes[0], lanes[lane]),
          "the operands of wgmma are those of the whole warpgroup: choose them by values that all its threads share");
   }
@@ -95,7 +95,7 @@ void Cta::join_warpgroup(Warp& warp, const Instr& in, bool accumulate) {
   if (number == group.issues.size()) {
     group.issues.push_back(issue);
   } else if (const WgmmaIssue& other = group.issues[number]; !other.same(issue)) {
-    fail(site(warp, in),
+    fail(Hazard::wgmma, site(warp, in),
          fmt::format("warp {} executes the wgmma of {}, where warp {} of its warpgroup executed {}", warp.index,
                      line_of(in.stmt), other.warp,
                      other.stmt == in.stmt ? "it with other operands" : "that of " + line_of(other.stmt)),
@@ -117,7 +117,7 @@ void Cta::check_warpgroups() const {
     const WgmmaIssue& issue = group.issues.front();
     for (std::size_t w = g * warps_of_group; w < (g + 1) * warps_of_group; ++w) {
       if (warps_[w].wgmmas_issued > group.first) continue;
-      fail({&block_, issue.stmt, issue.warp, -1},
+      fail(Hazard::wgmma, {&block_, issue.stmt, issue.warp, -1},
            fmt::format("warp {} executed a wgmma that warp {} of its warpgroup never came to", issue.warp, w),
            "a wgmma is executed by all four warps of a warpgroup: move it out of the conditional code, or give the "
            "code a whole warpgroup");
@@ -129,7 +129,7 @@ void Cta::check_warpgroups() const {
 void Cta::add_registers(Warp& warp, const Instr& in, PendingWgmma& pending) {
   const auto& s = *static_cast<const Wgmma*>(in.stmt);
   if (warp.wgmma_fences == 0) {
-    fail(site(warp, in), fmt::format("warp {} executes a wgmma before any wgmma.fence", warp.index),
+    fail(Hazard::wgmma, site(warp, in), fmt::format("warp {} executes a wgmma before any wgmma.fence", warp.index),
          "execute wgmma.fence before the first wgmma, and after every other access to its registers");
   }
   const auto check = [&](const ir::thread::RegRef& ref, std::int64_t first, int count, const char* what) {
@@ -137,7 +137,7 @@ void Cta::add_registers(Warp& warp, const Instr& in, PendingWgmma& pending) {
     for (std::int64_t element = first; element < first + count; ++element) {
       RegisterUse& use = warp.uses[info.tracked + element];
       if (use.stmt != nullptr && use.fence == warp.wgmma_fences) {
-        fail(site(warp, in),
+        fail(Hazard::wgmma, site(warp, in),
              fmt::format("the wgmma of {} uses element {} of register tile {} ({}), which {} accessed without a "
                          "wgmma.fence since",
                          line_of(in.stmt), element, info.array->name, what, line_of(use.stmt)),
@@ -161,7 +161,7 @@ void Cta::add_registers(Warp& warp, const Instr& in, PendingWgmma& pending) {
     const bool d_in_a =
         other.a_words != nullptr && meets(s.d, pending.d, accumulators(s), o.a_registers, other.a, a_elements(o));
     if (!d_in_d && !a_in_d && !d_in_a) continue;
-    fail(site(warp, in),
+    fail(Hazard::wgmma, site(warp, in),
          fmt::format("the wgmma of {} uses registers that the wgmma of {} may still {}", line_of(in.stmt), line_of(&o),
                      d_in_a ? "read" : "write"),
          "only wgmmas of one shape that accumulate into the same registers follow each other without a wait: execute "

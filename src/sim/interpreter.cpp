@@ -77,7 +77,7 @@ void Cta::begin_loop(Warp& warp, const Instr& in) {
   const auto enters = [&](std::size_t lane) {
     const std::int64_t step = integer_at(warp, in.c, in.type, lane);
     if (step == 0 || (is_signed(in.type) && step < 0)) {
-      fail(site(warp, in, in.lane_loop ? static_cast<int>(lane) : -1),
+      fail(Hazard::misuse, site(warp, in, in.lane_loop ? static_cast<int>(lane) : -1),
            fmt::format("a range's step is {}; it must be positive", step));
     }
     const std::int64_t begin = integer_at(warp, in.a, in.type, lane);
@@ -142,7 +142,7 @@ void Cta::check_divisor(const Warp& warp, const Instr& in) const {
   for (int lane = 0; lane < (in.lanes ? warp_lanes : 1); ++lane) {
     if (in.lanes && (warp.active >> lane & 1U) == 0) continue;
     if (integer_at(warp, in.b, in.type, static_cast<std::size_t>(lane)) == 0) {
-      fail(site(warp, in, in.lanes ? lane : -1), "integer division by zero",
+      fail(Hazard::misuse, site(warp, in, in.lanes ? lane : -1), "integer division by zero",
            "guard the statement with when(divisor != 0); select evaluates both of its values");
     }
   }
@@ -154,7 +154,7 @@ void Cta::check_shift(const Warp& warp, const Instr& in) const {
     if (in.lanes && (warp.active >> lane & 1U) == 0) continue;
     const std::int64_t n = integer_at(warp, in.b, in.type, static_cast<std::size_t>(lane));
     if (n < 0 || n >= width) {
-      fail(site(warp, in, in.lanes ? lane : -1),
+      fail(Hazard::misuse, site(warp, in, in.lanes ? lane : -1),
            fmt::format("shift of a {} by {}; 0 to {} are possible", name_of(in.type), n, width - 1),
            "bound the shift distance");
     }
@@ -259,7 +259,7 @@ void Cta::end(Warp& warp, const Instr& in) {
   if (!warp.wgmmas.empty()) {
     const PendingWgmma& pending = warp.wgmmas.front();
     const bool committed = pending.group < warp.wgmma_groups;
-    fail(site(warp, *pending.instr),
+    fail(Hazard::wgmma, site(warp, *pending.instr),
          fmt::format("warp {} ends {} this wgmma, so it may still read shared memory that the block has given up",
                      warp.index, committed ? "without waiting for" : "without committing"),
          committed ? "wait for its group with wgmma.wait_group(0)"

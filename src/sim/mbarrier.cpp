@@ -21,12 +21,12 @@ Mbarrier& BarrierSet::at(const Site& site, std::uint32_t address, const char* wh
   const std::uint32_t offset = address - shared_base;
   if (Mbarrier* b = find(offset)) return *b;
   if (!memory_.in_bounds(offset, 8) || address % 8 != 0) {
-    fail(site,
+    fail(Hazard::out_of_bounds, site,
          fmt::format("{} at shared offset {}, which is not 8 aligned bytes of the block's {} bytes of shared memory",
                      what, static_cast<std::int64_t>(address) - shared_base, memory_.size()),
          "check the barrier's index");
   }
-  fail(site, fmt::format("{} on {} before it is initialised", what, name(site, offset)),
+  fail(Hazard::barrier_init, site, fmt::format("{} on {} before it is initialised", what, name(site, offset)),
        "let one thread initialise it, then synchronise the block before its first use");
 }
 
@@ -34,12 +34,12 @@ void BarrierSet::init(const Site& site, std::uint32_t address, std::uint32_t cou
   const std::uint32_t offset = address - shared_base;
   if (!memory_.in_bounds(offset, 8) || address % 8 != 0) at(site, address, "mbarrier.init");
   if (const Mbarrier* b = find(offset)) {
-    fail(site, fmt::format("{} is initialised twice", name(site, offset)),
+    fail(Hazard::barrier_init, site, fmt::format("{} is initialised twice", name(site, offset)),
          "initialise it once, in one thread; a barrier re-arms itself after every phase",
          {{loc_of(b->init), "first initialised here"}});
   }
   if (count < 1 || count > max_barrier_count) {
-    fail(site, fmt::format("{} is initialised with a count of {}; 1 to {} are possible", name(site, offset), count,
+    fail(Hazard::misuse, site, fmt::format("{} is initialised with a count of {}; 1 to {} are possible", name(site, offset), count,
                            max_barrier_count));
   }
   memory_.make_barrier(offset);
@@ -72,7 +72,7 @@ void BarrierSet::arrive(const Site& site, std::uint32_t address, std::uint32_t c
     }
     std::vector<Note> notes;
     if (b.arrived_at != nullptr) notes.push_back({b.arrived_at->loc, "the previous arrival in this phase"});
-    fail(site,
+    fail(Hazard::barrier_arrivals, site,
          fmt::format("{} arriving on {}, whose phase {} needs {} more (its count is {}){}", count_of(count, "thread"),
                      name(site, b.offset), b.phase, b.pending, b.count, why),
          "arrive as often in a phase as the count says, and wait for the phase (with its parity) before arriving again",
@@ -86,7 +86,7 @@ void BarrierSet::arrive(const Site& site, std::uint32_t address, std::uint32_t c
 void BarrierSet::expect(const Site& site, std::uint32_t address, std::uint32_t bytes) {
   Mbarrier& b = at(site, address, "arrive_and_expect_tx");
   if (b.tx + bytes > max_barrier_count) {
-    fail(site,
+    fail(Hazard::barrier_bytes, site,
          fmt::format("{} would expect {} bytes; a phase holds at most {}", name(site, b.offset), b.tx + bytes,
                      max_barrier_count),
          "declare fewer bytes in one phase: smaller tiles, or a barrier for each");
@@ -99,7 +99,7 @@ void BarrierSet::expect(const Site& site, std::uint32_t address, std::uint32_t b
 void BarrierSet::complete(const Site& site, std::uint32_t address, std::uint32_t bytes) {
   Mbarrier& b = at(site, address, "complete_tx");
   if (b.tx - bytes < -max_barrier_count) {
-    fail(site,
+    fail(Hazard::barrier_bytes, site,
          fmt::format("the copies delivered {} more than were declared on {}; the transaction count ends at {}",
                      count_of(static_cast<std::uint64_t>(bytes - b.tx), "byte"), name(site, b.offset),
                      -max_barrier_count),

@@ -71,7 +71,7 @@ std::byte* MemorySystem::access_global_async(const Site& site, const MapInfo& ma
   const Buffer& buffer = program_.buffers[param];
   const auto first = static_cast<std::uint64_t>(offset);
   if (offset < 0 || first > buffer.bytes || buffer.bytes - first < bytes) {
-    fail(site,
+    fail(Hazard::out_of_bounds, site,
          fmt::format("the TMA {} bytes {} to {} of parameter {}, whose buffer has {} bytes",
                      write ? "store writes" : "copy reads", offset, offset + bytes - 1,
                      program_.kernel->params[param].name, buffer.bytes),
@@ -86,12 +86,12 @@ void MemorySystem::bad_shared(const Access& access, int lane, std::uint32_t addr
   const Site site{block_, access.stmt, access.warp, lane};
   const std::uint32_t offset = address - shared_base;
   if (!in_bounds(offset, bytes)) {
-    fail(site,
+    fail(Hazard::out_of_bounds, site,
          fmt::format("{} of {} bytes at shared offset {} is outside the block's {} bytes of shared memory", what, bytes,
                      static_cast<std::int64_t>(address) - shared_base, size_),
          "check the index into the shared tile");
   }
-  fail(site,
+  fail(Hazard::misaligned, site,
        fmt::format("{} of {} bytes at {} is not aligned: the address must be a multiple of {}", what, bytes,
                    describe_shared(*program_.kernel, offset), bytes),
        "align the tile's rows or access fewer bytes at once");
@@ -101,14 +101,14 @@ void MemorySystem::unwritten(const Site& site, std::uint32_t offset, std::uint32
   const Granule& granule = granules_[offset / 16];
   if ((granule.barrier & mask) != 0) barrier_touched(site, offset, what);
   const auto missing = static_cast<std::uint32_t>(std::countr_zero(mask & ~granule.written));
-  fail(site,
+  fail(Hazard::uninitialised, site,
        fmt::format("read of uninitialised shared memory: {}",
                    describe_shared(*program_.kernel, offset / 16 * 16 + missing)),
        "write the tile first; if a TMA copy fills it, wait on its mbarrier and synchronise before reading");
 }
 
 void MemorySystem::barrier_touched(const Site& site, std::uint32_t offset, const char* what) const {
-  fail(site, fmt::format("{} touches the storage of an mbarrier: {}", what, describe_shared(*program_.kernel, offset)),
+  fail(Hazard::barrier_storage, site, fmt::format("{} touches the storage of an mbarrier: {}", what, describe_shared(*program_.kernel, offset)),
        "a barrier's 8 bytes may only be used by mbarrier operations; the tile overlaps them");
 }
 
@@ -123,14 +123,14 @@ void MemorySystem::bad_global(const Access& access, int lane, std::uint32_t para
       buffer.data == nullptr ? "which is a null pointer"
                              : fmt::format("whose buffer has {} elements of {}",
                                            buffer.bytes / static_cast<std::uint64_t>(size_of(p.type)), name_of(p.type));
-  fail({block_, access.stmt, access.warp, lane},
+  fail(Hazard::out_of_bounds, {block_, access.stmt, access.warp, lane},
        fmt::format("out-of-bounds {} of {} of parameter {}, {}", write ? "store" : "load", which, p.name, found),
        "pass a buffer that covers the view, or check the offsets");
 }
 
 void MemorySystem::misaligned_global(const Access& access, int lane, std::uint32_t param, std::int64_t index,
                                      std::uint32_t bytes) const {
-  fail({block_, access.stmt, access.warp, lane},
+  fail(Hazard::misaligned, {block_, access.stmt, access.warp, lane},
        fmt::format(
            "misaligned access: {} bytes from element {} of parameter {} on; the address must be a multiple of {}",
            bytes, index, program_.kernel->params[param].name, bytes),

@@ -41,7 +41,7 @@ FlightId MemorySystem::begin_flight(const Site& site, Engine engine) {
 void MemorySystem::add_source(FlightId id, std::uint32_t offset) {
   Flight& flight = flights_[id];
   if (!in_bounds(offset, 16)) {
-    fail(flight.site,
+    fail(Hazard::out_of_bounds, flight.site,
          fmt::format("the {} reads shared offset {}, outside the block's {} bytes of shared memory",
                      name_of(flight.engine), static_cast<std::int32_t>(offset), size_),
          "check the index into the shared tile");
@@ -128,14 +128,14 @@ void MemorySystem::unfenced_target(const Site& site, std::uint32_t offset, bool 
   const ir::Stmt* access = last_touch(toucher, index, any_access);
   const std::string where = describe_shared(*program_.kernel, offset) + elsewhere(site);
   if (landing) {
-    fail({site.block, site.stmt, site.warp, -1},
+    fail(Hazard::race, {site.block, site.stmt, site.warp, -1},
          fmt::format("the TMA copy of {} was still in flight when warp {} accessed what it writes, on {}: {}",
                      line_of(site.stmt), toucher, line_of(access), where),
          "wait on the copy's mbarrier, for the phase that it completes, before the access; and synchronise the warps "
          "that still use the tile before the next copy is issued",
          {{loc_of(access), fmt::format("warp {} accesses the tile here", toucher)}});
   }
-  fail({site.block, site.stmt, site.warp, -1},
+  fail(Hazard::proxy_fence, {site.block, site.stmt, site.warp, -1},
        fmt::format(
            "unfenced hand-over to the TMA engine: the copy of {} overwrites what warp {} accessed on {} without a "
            "proxy fence since: {}",
@@ -150,7 +150,7 @@ void MemorySystem::unfenced_source(const Flight& flight, std::uint32_t offset) c
   const int writer = std::countr_zero(granules_[index].by(write_access));
   const ir::Stmt* access = last_touch(writer, index, write_access);
   const bool wgmma = flight.engine == Engine::wgmma;
-  fail({flight.site.block, flight.site.stmt, flight.site.warp, -1},
+  fail(Hazard::proxy_fence, {flight.site.block, flight.site.stmt, flight.site.warp, -1},
        fmt::format(
            "unfenced hand-over to {}: the {} of {} reads what warp {} wrote on {} without a proxy fence since: {}",
            wgmma ? "wgmma" : "the TMA engine", wgmma ? "wgmma" : "store", line_of(flight.site.stmt), writer,
@@ -167,7 +167,7 @@ void MemorySystem::overwrites_source(const Site& site, std::uint32_t offset, con
   const bool wgmma = reader.engine == Engine::wgmma;
   const std::string who = wgmma ? fmt::format("wgmma of {} (warp {})", line_of(reader.site.stmt), reader.site.warp)
                                 : fmt::format("TMA store of {}", line_of(reader.site.stmt));
-  fail(
+  fail(Hazard::race,
       site,
       fmt::format("{} of {} overwrites what the {} may still read: {}", what, line_of(site.stmt), who,
                   describe_shared(*program_.kernel, offset) + elsewhere(site)),
@@ -182,7 +182,7 @@ void MemorySystem::overwrites_source(const Site& site, std::uint32_t offset, con
 
 void MemorySystem::reads_target(const Flight& flight, std::uint32_t offset) const {
   const Flight& writer = flight_on(offset, true);
-  fail(flight.site,
+  fail(Hazard::race, flight.site,
        fmt::format("the {} of {} reads what the TMA copy of {} is still writing: {}", name_of(flight.engine),
                    line_of(flight.site.stmt), line_of(writer.site.stmt), describe_shared(*program_.kernel, offset)),
        "wait on the copy's mbarrier, for the phase that it completes, before the tile is used",

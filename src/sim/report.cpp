@@ -50,9 +50,17 @@ std::string describe_barrier(const ir::thread::Kernel& kernel, std::uint32_t off
   return fmt::format("mbarrier {}[{}]", region->name, (offset - region->offset) / 8);
 }
 
-void fail(const Site& site, const std::string& message, std::string help, std::vector<Note> notes) {
-  throw Error(ErrorKind::user, loc_of(site.stmt), fmt::format("{} ({})", message, describe(site)), std::move(help),
-              std::move(notes));
+HazardError::HazardError(Finding finding) : Error(ErrorKind::user, {finding.diagnostic}), finding_(std::move(finding)) {}
+
+void fail(Hazard hazard, const Site& site, const std::string& message, std::string help, std::vector<Note> notes) {
+  Finding finding;
+  finding.hazard = hazard;
+  finding.diagnostic = {loc_of(site.stmt), fmt::format("{} ({})", message, describe(site)), std::move(help),
+                        std::move(notes)};
+  finding.kernel = site.block->kernel->name;
+  finding.block = site.block->index;
+  finding.warp = site.warp;
+  throw HazardError(std::move(finding));
 }
 
 void fail_internal(const Site& site, const std::string& message) {

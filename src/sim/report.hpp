@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/thread.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/finding.hpp"
 
 namespace tessera::sim {
 
@@ -34,7 +34,16 @@ std::string count_of(std::uint64_t n, const char* noun);  // "1 arrival", "3 arr
 std::string line_of(const ir::Stmt* stmt);                // "line 12"
 SourceLoc loc_of(const ir::Stmt* stmt);
 
-[[noreturn]] void fail(const Site& site, const std::string& message, std::string help = {},
+// A user Error that says which kind of hazard it is, and on what.
+class HazardError : public Error {
+ public:
+  explicit HazardError(Finding finding);
+  const Finding& finding() const { return finding_; }
+
+ private:
+  Finding finding_;
+};
+[[noreturn]] void fail(Hazard hazard, const Site& site, const std::string& message, std::string help = {},
                        std::vector<Note> notes = {});
 [[noreturn]] void fail_internal(const Site& site, const std::string& message);
 

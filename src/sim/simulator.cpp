@@ -13,6 +13,7 @@
 
 #include "sim/cluster.hpp"
 #include "sim/program.hpp"
+#include "sim/report.hpp"
 
 namespace tessera::sim {
 
@@ -149,7 +150,16 @@ class Grid {
 
 Statistics run(const ir::thread::Kernel& kernel, std::span<const Argument> arguments, const Options& options) {
   const Program program = compile(kernel, arguments, options.sms);
-  return Grid(program, options).run();
+  if (options.findings == nullptr) return Grid(program, options).run();
+  Options one_thread = options;
+  one_thread.threads = 1;
+  try {
+    return Grid(program, one_thread).run();
+  } catch (const HazardError& e) {
+    options.findings->push_back(e.finding());
+    options.findings->back().schedule = to_string(options.schedule);
+    return {};
+  }
 }
 
 }  // namespace tessera::sim

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "ir/thread.hpp"
-#include "tessera/core/error.hpp"
+#include "sim/timeline.hpp"
+#include "tessera/core/finding.hpp"
 
 namespace tessera::sim {
 
@@ -39,6 +40,10 @@ struct Options {
   std::function<void(std::string_view)> print;  // sink of device printf; default standard output
   bool check_proxy_handover = true;
   int sms = 4;  // multiprocessors of the device, where a grid asks for their number
+  // Not null: the run checks that what it saw is right under every other schedule, too (docs/checker.md), collects the
+  // hazards here and throws none of them. It runs on one host thread.
+  std::vector<Finding>* findings = nullptr;
+  Timeline* timeline = nullptr;  // not null, together with findings: takes the first cluster's timeline
 };
 
 struct Statistics {

@@ -15,7 +15,7 @@ layout::SwizzleMode mode_of(const MapInfo& map) { return static_cast<layout::Swi
 // What the driver demands when it encodes the map (cuTensorMapEncodeTiled).
 void check_map(const Site& site, const MapInfo& m) {
   const auto reject = [&](const std::string& why) {
-    fail(site, fmt::format("the tensor map of {} is not valid: {}", m.map->name, why), {},
+    fail(Hazard::misuse, site, fmt::format("the tensor map of {} is not valid: {}", m.map->name, why), {},
          {{m.map->loc, "the view is declared here"}});
   };
   if (m.base == nullptr) reject("its pointer is null");
@@ -82,14 +82,14 @@ TensorBox make_box(const Site& site, const Program& program, const MemorySystem&
   std::copy(coords.begin(), coords.end(), box.coords);
   const std::uint32_t offset = address - shared_base;
   if (!memory.in_bounds(offset, box.bytes())) {
-    fail(site,
+    fail(Hazard::out_of_bounds, site,
          fmt::format("the TMA {} {} {} bytes from shared offset {} on, outside the block's {} bytes of shared memory",
                      what, store ? "reads" : "writes", box.bytes(), static_cast<std::int64_t>(address) - shared_base,
                      memory.size()),
          "check the index into the shared tile");
   }
   if (address % 128 != 0) {
-    fail(site,
+    fail(Hazard::misaligned, site,
          fmt::format("the TMA {}'s {}, {}, is not a multiple of 128 bytes", what, store ? "source" : "destination",
                      describe_shared(*program.kernel, offset)),
          "align the tile, or copy whole tiles");
@@ -98,7 +98,7 @@ TensorBox make_box(const Site& site, const Program& program, const MemorySystem&
   for (std::uint32_t at = 0; at < box.bytes(); at += 16) {
     const std::uint32_t to = box.shared_offset(at);
     if (memory.in_bounds(to, 16)) continue;
-    fail(site,
+    fail(Hazard::out_of_bounds, site,
          fmt::format("the swizzled TMA {} {} shared offset {}, outside the block's {} bytes of shared memory", what,
                      store ? "reads" : "writes", to, memory.size()),
          "give the tile whole swizzle patterns");

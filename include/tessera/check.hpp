@@ -14,12 +14,12 @@
 namespace tessera {
 
 struct CheckOptions {
-  int schedules = 6;        // random ones, beside eager and lazy
-  std::uint64_t seed = 1;   // of the first random schedule; the others count on from it
-  int orderings = 64;       // of warps around barriers that are searched systematically, for small kernels
-  int sms = 4;              // multiprocessors, for grids that ask for their number
-  int threads = 0;          // host threads over schedules; 0: all cores
-  bool timeline = false;    // keep a timeline of the first cluster, for timeline_html()
+  int schedules = 6;       // random ones, beside eager and lazy
+  std::uint64_t seed = 1;  // of the first random schedule; the others count on from it
+  int orderings = 64;      // of warps around barriers that are searched systematically, for small kernels
+  int sms = 4;             // multiprocessors, for grids that ask for their number
+  int threads = 0;         // host threads over schedules; 0: all cores
+  bool timeline = false;   // keep a timeline of the first cluster, for timeline_html()
 };
 
 struct CheckReport {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -171,6 +172,9 @@ struct SharedRegion {
   std::uint32_t bytes = 0;
   bool is_barrier = false;
   SourceLoc loc;
+  // The index of the element that the byte at this distance from `offset` belongs to; empty where none does. Null: the
+  // region has no elements.
+  std::function<std::vector<std::int64_t>(std::uint32_t)> index_of = nullptr;
 };
 
 struct Kernel {

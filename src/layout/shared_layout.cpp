@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "layout/detail.hpp"
 
@@ -73,6 +74,31 @@ std::int64_t SharedLayout::linear_offset(std::span<const std::int64_t> index) co
     }
   }
   return offset;
+}
+
+std::optional<SharedLayout::Ints> SharedLayout::index_at(std::int64_t byte) const {
+  // The swizzle is its own inverse. Modes by falling stride are the digits of the offset.
+  std::int64_t rest = apply_swizzle(swizzle_, byte) / element_bytes_;
+  const std::int64_t offset = rest;
+  std::vector<std::size_t> order(mode_shape_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return mode_strides_[a] > mode_strides_[b]; });
+  Ints digits(mode_shape_.size(), 0);
+  for (const std::size_t m : order) {
+    if (mode_strides_[m] == 0) continue;
+    digits[m] = std::min(rest / mode_strides_[m], mode_shape_[m] - 1);
+    rest -= digits[m] * mode_strides_[m];
+  }
+  Ints index;
+  std::size_t mode = 0;
+  for (const Ints& group : grouped_modes()) {
+    std::int64_t value = 0;
+    for (std::size_t i = 0; i < group.size(); ++i) value = value * group[i] + digits[mode++];
+    index.push_back(value);
+  }
+  if (rest != 0 || linear_offset(index) != offset) return std::nullopt;
+  return index;
 }
 
 std::int64_t SharedLayout::byte_offset(std::span<const std::int64_t> index) const {

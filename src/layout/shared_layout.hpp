@@ -39,7 +39,9 @@ class SharedLayout {
 
   std::int64_t linear_offset(std::span<const std::int64_t> index) const;  // elements, before the swizzle
   std::int64_t byte_offset(std::span<const std::int64_t> index) const;    // bytes, swizzled
-  std::int64_t bytes() const;                                             // one past the last byte
+  // The index of the element that this byte belongs to; null where none does.
+  std::optional<Ints> index_at(std::int64_t byte) const;
+  std::int64_t bytes() const;      // one past the last byte
   std::int64_t alignment() const;  // 128, or the swizzle's period where that is more
 
   SharedLayout permute(const Ints& dims) const;

@@ -136,7 +136,10 @@ class Planner {
       if (!t.used) continue;
       plan.regions.push_back({t.tensor->name.empty() ? fmt::format("shared{}", t.tensor->id) : t.tensor->name,
                               static_cast<std::uint32_t>(t.tensor->offset),
-                              static_cast<std::uint32_t>(t.tensor->bytes()), false, t.tensor->loc});
+                              static_cast<std::uint32_t>(t.tensor->bytes()), false, t.tensor->loc,
+                              [layout = *t.tensor->layout](std::uint32_t byte) {
+                                return layout.index_at(byte).value_or(std::vector<std::int64_t>{});
+                              }});
     }
     std::int64_t offset = (tile_bytes_ + 7) / 8 * 8;
     for (tile::BarrierArray* b : kernel_.barriers) {

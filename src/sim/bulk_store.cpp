@@ -58,8 +58,11 @@ void add_bytes(DType type, std::byte* to, const std::byte* from, std::size_t byt
 
 }  // namespace
 
-BulkStores::BulkStores(const Program& program, MemorySystem& memory)
-    : program_(program), memory_(memory), groups_(static_cast<std::size_t>(program.kernel->warps * warp_lanes)) {}
+BulkStores::BulkStores(const Program& program, MemorySystem& memory, Order* order)
+    : program_(program),
+      memory_(memory),
+      order_(order),
+      groups_(static_cast<std::size_t>(program.kernel->warps * warp_lanes)) {}
 
 void BulkStores::begin() {
   stores_.clear();
@@ -80,11 +83,28 @@ void BulkStores::issue(const Site& site, std::uint32_t map, std::uint32_t source
   store.thread = site.warp * warp_lanes + site.lane;
   store.group = groups_[static_cast<std::size_t>(store.thread)];
   store.data.resize(store.box.bytes());
-  store.flight = memory_.begin_flight(site, Engine::tma_store);
+  store.flight = memory_.begin_flight(site, Engine::tma_store, order_ != nullptr ? order(store) : 0);
   for (std::uint32_t at = 0; at < store.box.bytes(); at += 16) {
     memory_.add_source(store.flight, store.box.shared_offset(at));
   }
   stores_.push_back(std::move(store));
+}
+
+AccessId BulkStores::order(const BulkStore& store) {
+  const MapInfo& map = *store.box.map;
+  const int cta = store.site.block->rank;
+  const AccessId access =
+      order_->issue(store.site, Role::bulk_store, false, order_->store_epoch(cta, store.thread, store.group, true),
+                    static_cast<int>(map.map->swizzle));
+  const AccessId global =
+      order_->issue_global(access, true, store.add, order_->store_epoch(cta, store.thread, store.group, false));
+  for (std::uint32_t row = 0; row < store.box.rows(); ++row) {
+    const RowSpan span = row_span(program_, store.box, row);
+    if (span.empty()) continue;
+    order_->touch_global(global, map.map->param, static_cast<std::uint64_t>(span.start),
+                         static_cast<std::uint64_t>(span.high - span.low) * map.element_bytes);
+  }
+  return access;
 }
 
 // Uninitialised bytes matter only where they reach the tensor.
@@ -139,6 +159,10 @@ bool BulkStores::wait(int thread, int pending, bool read) {
     memory_.end_flight(store.flight);
   }
   forget();
+  const std::uint64_t groups = groups_[static_cast<std::size_t>(thread)];
+  if (order_ != nullptr && groups > static_cast<std::uint64_t>(pending)) {
+    order_->store_waited(memory_.block().rank, thread, groups - static_cast<std::uint64_t>(pending), read);
+  }
   return true;
 }
 

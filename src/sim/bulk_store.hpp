@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/order.hpp"
 #include "sim/tensor_box.hpp"
 
 namespace tessera::sim {
@@ -28,7 +29,7 @@ struct BulkStore {
 
 class BulkStores {
  public:
-  BulkStores(const Program& program, MemorySystem& memory);
+  BulkStores(const Program& program, MemorySystem& memory, Order* order);
   void begin();
 
   void issue(const Site& site, std::uint32_t map, std::uint32_t source, std::span<const std::int32_t> coords, bool add);
@@ -49,6 +50,7 @@ class BulkStores {
   void check_end(const Site& site) const;
 
  private:
+  AccessId order(const BulkStore& store);
   void read_row(BulkStore& store);
   void write(BulkStore& store);
   void forget();
@@ -56,6 +58,7 @@ class BulkStores {
 
   const Program& program_;
   MemorySystem& memory_;
+  Order* const order_;
   std::deque<BulkStore> stores_;       // in order of issue; kept until written and released
   std::vector<std::uint64_t> groups_;  // by thread: number of the open group
 };

@@ -40,6 +40,7 @@ class Cluster {
 
   const Program& program_;
   const Options& options_;
+  std::unique_ptr<Order> order_;  // null: the run checks no order
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::uint64_t barrier_phases_ = 0;
   Random random_;

@@ -24,21 +24,24 @@ int launch_registers(const ir::thread::Kernel& kernel) {
 
 }  // namespace
 
-Cta::Cta(const Program& program, const Options& options, Cluster& cluster, int rank)
+Cta::Cta(const Program& program, const Options& options, Cluster& cluster, Order* order, int rank)
     : program_(program),
       options_(options),
       cluster_(cluster),
+      order_(order),
       rank_(rank),
-      memory_(program, options.check_proxy_handover),
-      barriers_(*program.kernel, memory_),
-      tma_(program, memory_, barriers_),
-      stores_(program, memory_),
+      memory_(program, options.check_proxy_handover, order),
+      barriers_(*program.kernel, memory_, order),
+      tma_(program, memory_, barriers_, order),
+      stores_(program, memory_, order),
       valid_(static_cast<std::size_t>(program.kernel->warps) * program.valid_count),
       uses_(static_cast<std::size_t>(program.kernel->warps) * program.tracked_count),
       warps_(static_cast<std::size_t>(program.kernel->warps)),
       warpgroups_((static_cast<std::size_t>(program.kernel->warps) + 3) / 4),
       named_(named_barriers) {
   block_.kernel = program.kernel;
+  block_.rank = rank;
+  if (order != nullptr) order->attach(rank, &block_, &warps_);
   const std::size_t frame = program.frame_bytes;
   frames_.reset(static_cast<std::byte*>(::operator new[](frame* warps_.size(), std::align_val_t{64})));
   for (std::size_t i = 0; i < warps_.size(); ++i) {

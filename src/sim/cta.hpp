@@ -14,6 +14,7 @@
 #include "sim/bulk_store.hpp"
 #include "sim/mbarrier.hpp"
 #include "sim/memory.hpp"
+#include "sim/order.hpp"
 #include "sim/program.hpp"
 #include "sim/random.hpp"
 #include "sim/tma.hpp"
@@ -25,7 +26,7 @@ class Cluster;
 
 class Cta {
  public:
-  Cta(const Program& program, const Options& options, Cluster& cluster, int rank);
+  Cta(const Program& program, const Options& options, Cluster& cluster, Order* order, int rank);
   Cta(const Cta&) = delete;
   Cta& operator=(const Cta&) = delete;
 
@@ -66,6 +67,7 @@ class Cta {
   void check_shift(const Warp& warp, const Instr& in) const;
   void elect(Warp& warp, const Instr& in) const;
   void set_lanes(Warp& warp, const Instr& in) const;
+  void fence(Warp& warp, const Instr& in);
   bool statement(Warp& warp, const Instr& in);  // false: the warp blocks here
   bool async_statement(Warp& warp, const Instr& in);
   void end(Warp& warp, const Instr& in);
@@ -112,9 +114,10 @@ class Cta {
 
   // execute_barriers.cpp, execute_async.cpp
   bool named_barrier(Warp& warp, const Instr& in, int id, int threads, bool waits);
-  void warp_sync(const Warp& warp, const Instr& in) const;
+  void warp_sync(const Warp& warp, const Instr& in);
   void mbarrier_update(Warp& warp, const Instr& in);
   bool mbarrier_wait(Warp& warp, const Instr& in);
+  void order_wait(const Warp& warp, const Instr& in, std::uint32_t lanes);
   void tma_load(Warp& warp, const Instr& in);
   void tma_store(Warp& warp, const Instr& in);
   bool bulk_wait(Warp& warp, const Instr& in);
@@ -141,6 +144,7 @@ class Cta {
   const Program& program_;
   const Options& options_;
   Cluster& cluster_;
+  Order* const order_;  // null: the run checks no order
   const int rank_;
   BlockInfo block_;
   MemorySystem memory_;

@@ -50,7 +50,8 @@ void Cta::tma_load(Warp& warp, const Instr& in) {
     const std::uint32_t own = 1U << rank_;
     const std::uint32_t mask = ops.mask == no_slot ? own : warp.at<std::uint32_t>(ops.mask)[lane];
     if (mask == 0 || mask >> cluster_.size() != 0) {
-      fail(Hazard::cluster, where, fmt::format("a multicast to the blocks of mask {:#x} in a cluster of {}", mask, cluster_.size()),
+      fail(Hazard::cluster, where,
+           fmt::format("a multicast to the blocks of mask {:#x} in a cluster of {}", mask, cluster_.size()),
            "the mask has a bit for each block of the cluster that gets the tile, at least one");
     }
     for (std::uint32_t ranks = mask; ranks != 0; ranks &= ranks - 1) {
@@ -92,6 +93,7 @@ void Cta::cluster_arrive(Warp& warp, const Instr& in) {
          fmt::format("warp {} arrives at the cluster barrier again, before it has waited there", warp.index),
          "wait at the cluster barrier after each arrival");
   }
+  if (order_ != nullptr) order_->cluster_arrive(rank_, warp.index);
   ++warp.cluster_arrivals;
   cluster_.update_barrier();
 }
@@ -99,11 +101,13 @@ void Cta::cluster_arrive(Warp& warp, const Instr& in) {
 bool Cta::cluster_wait(Warp& warp, const Instr& in) {
   require_whole_warp(warp, in, "a cluster barrier");
   if (warp.cluster_arrivals == warp.cluster_waits) {
-    fail(Hazard::cluster, site(warp, in), fmt::format("warp {} waits at the cluster barrier without having arrived", warp.index),
+    fail(Hazard::cluster, site(warp, in),
+         fmt::format("warp {} waits at the cluster barrier without having arrived", warp.index),
          "arrive at the cluster barrier before each wait");
   }
   if (cluster_.barrier_phases() < warp.cluster_arrivals) return false;
   ++warp.cluster_waits;
+  if (order_ != nullptr) order_->cluster_wait(rank_, warp.index);
   return true;
 }
 

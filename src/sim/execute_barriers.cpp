@@ -13,8 +13,8 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
   require_whole_warp(warp, in, "a block barrier");
   const int block_threads = program_.kernel->warps * warp_lanes;
   if (id < 0 || id > 15 || threads < warp_lanes || threads % warp_lanes != 0 || threads > block_threads) {
-    fail(Hazard::misuse,
-        site(warp, in),
+    fail(
+        Hazard::misuse, site(warp, in),
         fmt::format("barrier {} for {} threads in a block of {}: ids are 0 to 15, the threads whole warps of the block",
                     id, threads, block_threads));
   }
@@ -32,6 +32,7 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
     barrier.first = in.stmt;
     barrier.first_warp = warp.index;
   }
+  if (order_ != nullptr) order_->named_arrive(rank_, id, warp.index);
   barrier.arrived += warp_lanes;
   if (barrier.arrived < threads) {
     if (!waits) return true;
@@ -44,13 +45,20 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
     other.state = WarpState::ready;
     ++other.pc;
   }
+  if (order_ != nullptr) {
+    if (waits) barrier.warps.push_back(warp.index);
+    order_->named_leave(rank_, id, barrier.warps);
+  }
   barrier = NamedBarrier{};
   return true;
 }
 
-void Cta::warp_sync(const Warp& warp, const Instr& in) const {
+void Cta::warp_sync(const Warp& warp, const Instr& in) {
   const std::uint32_t mask = static_cast<const ir::thread::WarpSync*>(in.stmt)->mask;
-  if (mask == warp.active) return;
+  if (mask == warp.active) {
+    if (order_ != nullptr) order_->warp_sync(rank_, warp.index, mask);
+    return;
+  }
   fail(Hazard::misuse, site(warp, in),
        fmt::format("a warp barrier for lanes {:#010x} is executed by lanes {:#010x}, so they can never meet", mask,
                    warp.active),
@@ -79,6 +87,7 @@ bool Cta::mbarrier_wait(Warp& warp, const Instr& in) {
   const Operands& ops = operands(in);
   const auto* address = warp.at<std::uint32_t>(ops.address);
   const auto* parity = warp.at<std::uint32_t>(ops.value);
+  std::uint32_t passed = 0;
   for (std::uint32_t lanes = warp.waiting_lanes; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
     const Site where = site(warp, in, lane);
@@ -88,12 +97,28 @@ bool Cta::mbarrier_wait(Warp& warp, const Instr& in) {
            "flip the phase with phase ^= 1, or take the number of the phase modulo 2");
     }
     if (barriers_.passed(b, parity[lane])) {
-      warp.waiting_lanes &= ~(1U << lane);
+      passed |= 1U << lane;
     } else if (warp.waiting_since == ~0ULL) {
       warp.waiting_since = b.phase;
     }
   }
+  warp.waiting_lanes &= ~passed;
+  if (order_ != nullptr) order_wait(warp, in, passed);
   return warp.waiting_lanes == 0;
+}
+
+// Lanes that pass together, on the same barrier, learn the same.
+void Cta::order_wait(const Warp& warp, const Instr& in, std::uint32_t lanes) {
+  const auto* address = warp.at<std::uint32_t>(operands(in).address);
+  while (lanes != 0) {
+    const int first = std::countr_zero(lanes);
+    std::uint32_t same = 0;
+    for (int lane = first; lane < warp_lanes; ++lane) same |= (address[lane] == address[first] ? 1U : 0U) << lane;
+    same &= lanes;
+    const Site where = site(warp, in, first);
+    order_->wait(barriers_.at(where, address[first], "wait").order, where, same);
+    lanes &= ~same;
+  }
 }
 
 namespace {

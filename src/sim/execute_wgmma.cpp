@@ -175,6 +175,12 @@ void Cta::add_operands(Warp& warp, const Instr& in, PendingWgmma& pending) {
   const auto& s = *static_cast<const Wgmma*>(in.stmt);
   const Operands& ops = operands(in);
   pending.flight = memory_.begin_flight(site(warp, in), Engine::wgmma);
+  const auto read_as = [&](const WgmmaOperand& operand) {
+    if (order_ == nullptr) return;
+    const Epoch epoch = order_->wgmma_epoch(rank_, warp.index, pending.group);
+    const auto swizzle = static_cast<int>(operand.swizzle);
+    memory_.continue_as(pending.flight, order_->issue(site(warp, in), Role::wgmma, false, epoch, swizzle));
+  };
   const auto add = [&](std::uint32_t address, std::uint32_t, std::uint32_t) {
     memory_.add_source(pending.flight, address - shared_base);
   };
@@ -185,9 +191,11 @@ void Cta::add_operands(Warp& warp, const Instr& in, PendingWgmma& pending) {
   if (pending.a_words == nullptr) {
     pending.a_shared = decode(ops.address, s.a.high, s.a_mn_major, "the first operand");
     pending.a_row = 16 * (static_cast<std::uint32_t>(warp.index) % warps_of_group);
+    read_as(pending.a_shared);
     pending.a_shared.for_each_piece(pending.a_row, 16, add);
   }
   pending.b_shared = decode(ops.value, s.b.high, s.b_mn_major, "the second operand");
+  read_as(pending.b_shared);
   pending.b_shared.for_each_piece(0, static_cast<std::uint32_t>(s.n), add);
 }
 
@@ -291,6 +299,10 @@ bool Cta::wgmma_wait(Warp& warp, const Instr& in) {
   while (!warp.wgmmas.empty() && covered(warp.wgmmas.front())) {
     finish_wgmma(warp, warp.wgmmas.front());
     warp.wgmmas.pop_front();
+  }
+  const auto kept = static_cast<std::uint64_t>(wait.pending);
+  if (order_ != nullptr && warp.wgmma_groups > kept) {
+    order_->wgmma_waited(rank_, warp.index, warp.wgmma_groups - kept);
   }
   return true;
 }

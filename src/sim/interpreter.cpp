@@ -101,6 +101,8 @@ void Cta::begin_loop(Warp& warp, const Instr& in) {
   frame.other = outer & ~warp.active;
   frame.next = 0;
   frame.outer_loop = warp.loop;
+  frame.stmt = in.stmt;
+  frame.iteration = 0;
   warp.loop = warp.depth++;
   ++warp.pc;
 }
@@ -121,6 +123,7 @@ void Cta::next_iteration(Warp& warp, const Instr& in) {
   }
   if (going != 0) {
     frame.other = frame.outer & ~going;
+    ++frame.iteration;
     warp.active = going;
     warp.pc = in.target;
     return;
@@ -186,6 +189,13 @@ void Cta::set_lanes(Warp& warp, const Instr& in) const {
   }
 }
 
+void Cta::fence(Warp& warp, const Instr& in) {
+  const bool proxy = static_cast<const ir::thread::Fence*>(in.stmt)->fence == ir::thread::FenceKind::proxy_async_shared;
+  if (proxy) memory_.fence(warp.index, warp.active);
+  if (order_ == nullptr) return;
+  proxy ? order_->fence_proxy(rank_, warp.index, warp.active) : order_->fence_init(rank_, warp.index, warp.active);
+}
+
 bool Cta::statement(Warp& warp, const Instr& in) {
   switch (in.op) {
     case Op::declare_regs: declare_regs(warp, in); break;
@@ -213,11 +223,7 @@ bool Cta::statement(Warp& warp, const Instr& in) {
       warp.waiting_lanes = warp.active;
       warp.waiting_since = ~0ULL;
       return wait_in(warp, WarpState::at_mbarrier, mbarrier_wait(warp, in));
-    case Op::fence:
-      if (static_cast<const ir::thread::Fence*>(in.stmt)->fence == ir::thread::FenceKind::proxy_async_shared) {
-        memory_.fence(warp.index, warp.active);
-      }
-      break;
+    case Op::fence: fence(warp, in); break;
     case Op::print: print(warp, in); break;
     default: return async_statement(warp, in);
   }

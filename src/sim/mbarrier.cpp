@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/order.hpp"
+
 namespace tessera::sim {
 
 std::string BarrierSet::name(const Site& site, std::uint32_t offset) const {
@@ -39,19 +41,22 @@ void BarrierSet::init(const Site& site, std::uint32_t address, std::uint32_t cou
          {{loc_of(b->init), "first initialised here"}});
   }
   if (count < 1 || count > max_barrier_count) {
-    fail(Hazard::misuse, site, fmt::format("{} is initialised with a count of {}; 1 to {} are possible", name(site, offset), count,
-                           max_barrier_count));
+    fail(Hazard::misuse, site,
+         fmt::format("{} is initialised with a count of {}; 1 to {} are possible", name(site, offset), count,
+                     max_barrier_count));
   }
   memory_.make_barrier(offset);
   Mbarrier b;
   b.offset = offset;
   b.count = b.pending = count;
   b.init = site.stmt;
+  if (order_ != nullptr) b.order = order_->init(site, offset);
   barriers_.push_back(b);
 }
 
 void BarrierSet::finish(Mbarrier& b, const ir::Stmt* stmt) {
   if (b.pending != 0 || b.tx != 0) return;
+  if (order_ != nullptr) order_->complete(b.order, stmt, b.phase, b.declared);
   ++b.phase;
   b.pending = b.count;
   b.declared = b.delivered = 0;
@@ -78,6 +83,7 @@ void BarrierSet::arrive(const Site& site, std::uint32_t address, std::uint32_t c
          "arrive as often in a phase as the count says, and wait for the phase (with its parity) before arriving again",
          std::move(notes));
   }
+  if (order_ != nullptr) order_->arrive(b.order, site);
   b.pending -= count;
   b.arrived_at = site.stmt;
   finish(b, site.stmt);

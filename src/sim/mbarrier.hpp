@@ -27,11 +27,13 @@ struct Mbarrier {
   const ir::Stmt* delivered_by = nullptr;
   const ir::Stmt* arrived_at = nullptr;
   const ir::Stmt* completed_at = nullptr;  // what completed the previous phase
+  std::uint32_t order = 0;                 // its number there
 };
 
 class BarrierSet {
  public:
-  BarrierSet(const ir::thread::Kernel& kernel, MemorySystem& memory) : kernel_(kernel), memory_(memory) {}
+  BarrierSet(const ir::thread::Kernel& kernel, MemorySystem& memory, Order* order)
+      : kernel_(kernel), memory_(memory), order_(order) {}
   void begin(const BlockInfo* block) {
     block_ = block;
     barriers_.clear();
@@ -54,6 +56,7 @@ class BarrierSet {
 
   const ir::thread::Kernel& kernel_;
   MemorySystem& memory_;
+  Order* const order_;
   const BlockInfo* block_ = nullptr;
   std::deque<Mbarrier> barriers_;
 };

@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include "sim/order.hpp"
+
 namespace tessera::sim {
 
 namespace {
@@ -11,9 +13,10 @@ namespace {
 constexpr std::byte poison[2] = {std::byte{0xa0}, std::byte{0x7f}};
 }  // namespace
 
-MemorySystem::MemorySystem(const Program& program, bool check_handover)
+MemorySystem::MemorySystem(const Program& program, bool check_handover, Order* order)
     : program_(program),
-      check_handover_(check_handover),
+      check_handover_(check_handover && order == nullptr),
+      order_(order),
       size_(program.kernel->shared_bytes),
       shared_((size_ + 15U) / 16U * 16U),
       granules_(shared_.size() / 16U),
@@ -35,6 +38,15 @@ void MemorySystem::begin(const BlockInfo* block) {
       granules_[at / 16].barrier = static_cast<std::uint16_t>(granules_[at / 16].barrier | (1U << (at % 16)));
     }
   }
+}
+
+void MemorySystem::order_shared(const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write) {
+  order_->shared(block_->rank, access, lane, offset, bytes, write);
+}
+
+void MemorySystem::order_global(const Access& access, int lane, std::uint32_t param, std::uint64_t offset,
+                                std::uint32_t bytes, bool write) {
+  order_->global({block_, access.stmt, access.warp, lane}, param, offset, bytes, write);
 }
 
 void MemorySystem::make_barrier(std::uint32_t offset) {
@@ -108,7 +120,8 @@ void MemorySystem::unwritten(const Site& site, std::uint32_t offset, std::uint32
 }
 
 void MemorySystem::barrier_touched(const Site& site, std::uint32_t offset, const char* what) const {
-  fail(Hazard::barrier_storage, site, fmt::format("{} touches the storage of an mbarrier: {}", what, describe_shared(*program_.kernel, offset)),
+  fail(Hazard::barrier_storage, site,
+       fmt::format("{} touches the storage of an mbarrier: {}", what, describe_shared(*program_.kernel, offset)),
        "a barrier's 8 bytes may only be used by mbarrier operations; the tile overlaps them");
 }
 

@@ -7,10 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "race/shadow.hpp"
 #include "sim/program.hpp"
 #include "sim/report.hpp"
 
 namespace tessera::sim {
+
+class Order;
 
 // What an ordinary load or store brings along: the executing warp's statement and active lanes.
 struct Access {
@@ -26,7 +29,8 @@ using FlightId = std::uint32_t;
 
 class MemorySystem {
  public:
-  MemorySystem(const Program& program, bool check_handover);
+  // With an `order`, that is told of every access, and judges what this class else judges by what is in flight.
+  MemorySystem(const Program& program, bool check_handover, Order* order);
 
   // Forgets everything, for the next block. `block` must outlive its use.
   void begin(const BlockInfo* block);
@@ -35,6 +39,7 @@ class MemorySystem {
   const std::byte* read_shared(const Access& access, int lane, std::uint32_t address, std::uint32_t bytes) {
     const std::uint32_t offset = address - shared_base;
     if (!in_bounds(offset, bytes) || (address & (bytes - 1)) != 0) bad_shared(access, lane, address, bytes, "read");
+    if (order_ != nullptr) order_shared(access, lane, offset, bytes, false);
     Granule& granule = granules_[offset / 16];
     const std::uint32_t mask = ((1U << bytes) - 1U) << (offset % 16);
     if ((granule.written & mask) != mask) {
@@ -49,6 +54,7 @@ class MemorySystem {
     Granule& granule = granules_[offset / 16];
     const std::uint32_t mask = ((1U << bytes) - 1U) << (offset % 16);
     if ((granule.barrier & mask) != 0) barrier_touched({block_, access.stmt, access.warp, lane}, offset, "a store");
+    if (order_ != nullptr) order_shared(access, lane, offset, bytes, true);
     if (granule.readers != 0) overwrites_source({block_, access.stmt, access.warp, lane}, offset, "the store");
     granule.written = static_cast<std::uint16_t>(granule.written | mask);
     touch(granule, offset / 16, access, any_access);
@@ -66,6 +72,7 @@ class MemorySystem {
     if (index < 0 || first > elements || elements - first < count) bad_global(access, lane, param, index, count, write);
     std::byte* p = buffer.data + first * element_bytes;
     if ((reinterpret_cast<std::uintptr_t>(p) & (bytes - 1)) != 0) misaligned_global(access, lane, param, index, bytes);
+    if (order_ != nullptr) order_global(access, lane, param, first * element_bytes, bytes, write);
     return p;
   }
 
@@ -77,7 +84,8 @@ class MemorySystem {
   // fenced for, and no other write may touch meanwhile), add_target that it will write them. read_async and write_async
   // are the access itself, whenever the schedule has it; `needed`: a bit for each byte that must have been written
   // before. end_flight: a wait has covered the operation, or its writes have landed.
-  FlightId begin_flight(const Site& site, Engine engine);
+  FlightId begin_flight(const Site& site, Engine engine, race::AccessId access = 0);
+  void continue_as(FlightId flight, race::AccessId access) { flights_[flight].access = access; }
   void add_source(FlightId flight, std::uint32_t offset);
   void add_target(FlightId flight, std::uint32_t offset);
   const std::byte* read_async(FlightId flight, std::uint32_t offset, std::uint32_t needed = 0xffffU);
@@ -91,6 +99,7 @@ class MemorySystem {
   void make_barrier(std::uint32_t offset);
   bool in_bounds(std::uint32_t offset, std::uint32_t bytes) const { return offset < size_ && size_ - offset >= bytes; }
   std::uint32_t size() const { return size_; }
+  const BlockInfo& block() const { return *block_; }
 
  private:
   static constexpr int any_access = 0, write_access = 1;
@@ -118,6 +127,7 @@ class MemorySystem {
     Site site;
     Engine engine = Engine::tma_load;
     std::vector<std::uint32_t> granules;
+    race::AccessId access = 0;  // its number in the order
     bool live = false;
   };
 
@@ -134,6 +144,9 @@ class MemorySystem {
       touch.lanes |= access.lanes;
     }
   }
+  void order_shared(const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write);
+  void order_global(const Access& access, int lane, std::uint32_t param, std::uint64_t offset, std::uint32_t bytes,
+                    bool write);
   const Flight& flight_on(std::uint32_t offset, bool writing) const;
   const ir::Stmt* last_touch(int warp, std::uint32_t granule, int kind) const;
   std::string elsewhere(const Site& site) const;  // " of block (..)", if the site is in another block
@@ -152,6 +165,7 @@ class MemorySystem {
 
   const Program& program_;
   const bool check_handover_;
+  Order* const order_;
   std::uint32_t size_;
   std::vector<std::byte> shared_;
   std::vector<Granule> granules_;

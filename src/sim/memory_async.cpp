@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "sim/memory.hpp"
+#include "sim/order.hpp"
 
 namespace tessera::sim {
 
@@ -21,7 +22,7 @@ const char* name_of(Engine engine) {
 
 }  // namespace
 
-FlightId MemorySystem::begin_flight(const Site& site, Engine engine) {
+FlightId MemorySystem::begin_flight(const Site& site, Engine engine, race::AccessId access) {
   FlightId id = 0;
   if (free_flights_.empty()) {
     id = static_cast<FlightId>(flights_.size());
@@ -34,6 +35,7 @@ FlightId MemorySystem::begin_flight(const Site& site, Engine engine) {
   flight.site = site;
   flight.engine = engine;
   flight.granules.clear();
+  flight.access = access;
   flight.live = true;
   return id;
 }
@@ -49,6 +51,7 @@ void MemorySystem::add_source(FlightId id, std::uint32_t offset) {
   Granule& granule = granules_[offset / 16];
   if (granule.barrier != 0)
     barrier_touched(flight.site, offset, flight.engine == Engine::wgmma ? "a wgmma" : "a TMA store");
+  if (order_ != nullptr) return order_->touch(flight.access, block_->rank, offset);
   if (granule.writers != 0) reads_target(flight, offset);
   if (granule.by(write_access) != 0) unfenced_source(flight, offset);
   ++granule.readers;
@@ -59,6 +62,7 @@ void MemorySystem::add_target(FlightId id, std::uint32_t offset) {
   Flight& flight = flights_[id];
   Granule& granule = granules_[offset / 16];
   if (granule.barrier != 0) barrier_touched(flight.site, offset, "a TMA copy");
+  if (order_ != nullptr) return order_->touch(flight.access, block_->rank, offset);
   if (granule.readers != 0) overwrites_source(flight.site, offset, "the TMA copy");
   if (granule.by(any_access) != 0) unfenced_target(flight.site, offset, false);
   ++granule.writers;
@@ -167,8 +171,8 @@ void MemorySystem::overwrites_source(const Site& site, std::uint32_t offset, con
   const bool wgmma = reader.engine == Engine::wgmma;
   const std::string who = wgmma ? fmt::format("wgmma of {} (warp {})", line_of(reader.site.stmt), reader.site.warp)
                                 : fmt::format("TMA store of {}", line_of(reader.site.stmt));
-  fail(Hazard::race,
-      site,
+  fail(
+      Hazard::race, site,
       fmt::format("{} of {} overwrites what the {} may still read: {}", what, line_of(site.stmt), who,
                   describe_shared(*program_.kernel, offset) + elsewhere(site)),
       wgmma

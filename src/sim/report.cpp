@@ -50,7 +50,8 @@ std::string describe_barrier(const ir::thread::Kernel& kernel, std::uint32_t off
   return fmt::format("mbarrier {}[{}]", region->name, (offset - region->offset) / 8);
 }
 
-HazardError::HazardError(Finding finding) : Error(ErrorKind::user, {finding.diagnostic}), finding_(std::move(finding)) {}
+HazardError::HazardError(Finding finding)
+    : Error(ErrorKind::user, {finding.diagnostic}), finding_(std::move(finding)) {}
 
 void fail(Hazard hazard, const Site& site, const std::string& message, std::string help, std::vector<Note> notes) {
   Finding finding;

@@ -11,8 +11,11 @@ constexpr std::uint64_t unlimited = ~0ULL;
 }  // namespace
 
 Cluster::Cluster(const Program& program, const Options& options) : program_(program), options_(options) {
+  if (options.findings != nullptr) {
+    order_ = std::make_unique<Order>(program, *options.findings, to_string(options.schedule));
+  }
   for (int rank = 0; rank < static_cast<int>(program.cluster_size()); ++rank) {
-    ctas_.push_back(std::make_unique<Cta>(program, options, *this, rank));
+    ctas_.push_back(std::make_unique<Cta>(program, options, *this, order_.get(), rank));
   }
 }
 
@@ -24,6 +27,7 @@ void Cluster::run(std::uint64_t index) {
                                  static_cast<std::int64_t>(index / nx / ny)};
   random_ = Random(options_.schedule.seed, index);
   barrier_phases_ = 0;
+  if (order_) order_->begin(index);
   for (int rank = 0; rank < size(); ++rank) {
     const std::int64_t at[3] = {rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]};
     cta(rank).begin({first[0] * shape[0] + at[0], first[1] * shape[1] + at[1], first[2] * shape[2] + at[2]});
@@ -42,6 +46,7 @@ void Cluster::run(std::uint64_t index) {
     run_in_order(kind == Schedule::Kind::lazy);
   }
   for (auto& cta : ctas_) cta->finish_all();
+  if (order_) order_->end();
 }
 
 bool Cluster::all_done() const {
@@ -60,6 +65,7 @@ void Cluster::update_barrier() {
     }
     if (!anybody) return;
     ++barrier_phases_;
+    if (order_) order_->cluster_complete();
   }
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sim/mbarrier.hpp"
+#include "sim/order.hpp"
 #include "sim/tensor_box.hpp"
 
 namespace tessera::sim {
@@ -15,6 +16,7 @@ struct TmaCopy {
   Site site;  // of the thread that issued it
   TensorBox box;
   FlightId flight = 0;
+  AccessId access = 0;
   std::uint32_t barrier = 0;  // shared address
   std::uint32_t landed = 0;   // rows of the box
 
@@ -23,8 +25,8 @@ struct TmaCopy {
 
 class TmaEngine {
  public:
-  TmaEngine(const Program& program, MemorySystem& memory, BarrierSet& barriers)
-      : program_(program), memory_(memory), barriers_(barriers) {}
+  TmaEngine(const Program& program, MemorySystem& memory, BarrierSet& barriers, Order* order)
+      : program_(program), memory_(memory), barriers_(barriers), order_(order) {}
   void begin() { queue_.clear(); }
 
   // Checks the copy (alignment, bounds, the tensor map's own rules, hand-over) and puts it in the queue.
@@ -37,11 +39,13 @@ class TmaEngine {
   std::uint64_t bytes_landed() const { return bytes_landed_; }
 
  private:
+  void order(TmaCopy& copy, const Mbarrier& barrier);
   void copy_row(const TmaCopy& copy, std::uint32_t row);
 
   const Program& program_;
   MemorySystem& memory_;
   BarrierSet& barriers_;
+  Order* const order_;
   std::deque<TmaCopy> queue_;
   std::uint64_t bytes_landed_ = 0;
 };

@@ -15,10 +15,12 @@ namespace tessera::sim {
 
 // One divergent If or one loop around the current instruction.
 struct ControlFrame {
-  std::uint32_t outer = 0;  // active lanes before it
-  std::uint32_t other = 0;  // If: lanes of the second part; loop: lanes that have left it
-  std::uint32_t next = 0;   // loop: lanes that wait for the next iteration
-  int outer_loop = -1;      // loop: frame of the loop around it
+  std::uint32_t outer = 0;         // active lanes before it
+  std::uint32_t other = 0;         // If: lanes of the second part; loop: lanes that have left it
+  std::uint32_t next = 0;          // loop: lanes that wait for the next iteration
+  int outer_loop = -1;             // loop: frame of the loop around it
+  const ir::Stmt* stmt = nullptr;  // loop
+  std::uint32_t iteration = 0;     // loop: from 0
 };
 
 enum class WarpState : std::uint8_t {

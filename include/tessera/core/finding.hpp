@@ -25,10 +25,10 @@ enum class Hazard : std::uint8_t {
   out_of_bounds,
   uninitialised,
   misaligned,
-  swizzle,   // written with one swizzle and read with another
-  deadlock,  // nobody is left who could let a waiting warp go on
-  registers, // setmaxnreg
-  misuse     // everything else that PTX forbids
+  swizzle,    // written with one swizzle and read with another
+  deadlock,   // nobody is left who could let a waiting warp go on
+  registers,  // setmaxnreg
+  misuse      // everything else that PTX forbids
 };
 
 // "race", "missing-proxy-fence", ...: the names in JSON and SARIF reports.

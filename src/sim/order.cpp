@@ -1,0 +1,238 @@
+// How synchronisation passes knowledge on.
+#include "sim/order.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tessera::sim {
+
+namespace {
+
+// Components: warps, then the wgmma groups of each warp, then what comes along (mbarriers, bulk groups of threads).
+constexpr int kinds_of_warp_components = 2;
+
+template <class F>
+void for_each_lane(std::uint32_t lanes, F&& f) {
+  for (; lanes != 0; lanes &= lanes - 1) f(std::countr_zero(lanes));
+}
+
+}  // namespace
+
+Order::Order(const Program& program, std::vector<Finding>& findings, std::string schedule)
+    : program_(program),
+      findings_(findings),
+      schedule_(std::move(schedule)),
+      ctas_(static_cast<int>(program.cluster_size())),
+      warps_(program.kernel->warps),
+      blocks_(static_cast<std::size_t>(ctas_)),
+      warp_states_(static_cast<std::size_t>(ctas_)),
+      shared_(static_cast<std::size_t>(ctas_)),
+      global_(program.kernel->params.size()),
+      written_(program.kernel->params.size(), 0) {
+  for (const std::uint32_t param : program.kernel->written_params) written_[param] = 1;
+}
+
+void Order::attach(int cta, const BlockInfo* block, const std::vector<Warp>* warps) {
+  blocks_[static_cast<std::size_t>(cta)] = block;
+  warp_states_[static_cast<std::size_t>(cta)] = warps;
+}
+
+void Order::begin(std::uint64_t cluster) {
+  cluster_ = cluster;
+  order_.assign(warp_components(), WarpOrder{});
+  barriers_.clear();
+  named_.assign(static_cast<std::size_t>(ctas_), {});
+  cluster_pending_.clear();
+  cluster_completed_.clear();
+  next_component_ = kinds_of_warp_components * warp_components();
+  bulk_components_.clear();
+  remote_.clear();
+  accesses_.clear();
+  for (auto& cells : shared_) cells.assign((program_.kernel->shared_bytes + 15U) / 16U, {});
+}
+
+// What these lanes know and have done so far goes into `to`; what they do from here on does not.
+void Order::release(Clock& to, int cta, int warp, std::uint32_t lanes) {
+  WarpOrder& w = of(cta, warp);
+  const Component c = warp_component(cta, warp);
+  to.join(w.shared);
+  for_each_lane(lanes & w.with_own, [&](int lane) { to.join(w.own[static_cast<std::size_t>(lane)]); });
+  if (lanes == full_mask) {
+    to.known.raise(c, w.now);
+    to.fenced.raise(c, *std::min_element(w.fenced.begin(), w.fenced.end()));
+  } else {
+    for_each_lane(lanes, [&](int lane) { to.known.raise_lane(c, lane, w.now); });
+  }
+  for_each_lane(lanes, [&](int lane) {
+    const Time fenced = w.fenced[static_cast<std::size_t>(lane)];
+    if (fenced != 0) to.fenced.raise_lane(c, lane, fenced);
+  });
+  ++w.now;
+}
+
+void Order::acquire(int cta, int warp, std::uint32_t lanes, const Clock& from) {
+  WarpOrder& w = of(cta, warp);
+  if (lanes == full_mask) return w.shared.join(from);
+  for_each_lane(lanes, [&](int lane) { w.own[static_cast<std::size_t>(lane)].join(from); });
+  w.with_own |= lanes;
+}
+
+void Order::meet(int cta, int warp, const Clock& all) {
+  WarpOrder& w = of(cta, warp);
+  w.shared.join(all);
+  for_each_lane(w.with_own, [&](int lane) { w.own[static_cast<std::size_t>(lane)].clear(); });
+  w.with_own = 0;
+}
+
+void Order::warp_sync(int cta, int warp, std::uint32_t lanes) {
+  Clock all;
+  release(all, cta, warp, lanes);
+  if (lanes == full_mask) return meet(cta, warp, all);
+  acquire(cta, warp, lanes, all);
+}
+
+void Order::named_arrive(int cta, int id, int warp) {
+  release(named_[static_cast<std::size_t>(cta)][static_cast<std::size_t>(id)], cta, warp, full_mask);
+}
+
+void Order::named_leave(int cta, int id, const std::vector<int>& warps) {
+  Clock& all = named_[static_cast<std::size_t>(cta)][static_cast<std::size_t>(id)];
+  for (const int warp : warps) meet(cta, warp, all);
+  all.clear();
+}
+
+void Order::cluster_arrive(int cta, int warp) { release(cluster_pending_, cta, warp, full_mask); }
+
+void Order::cluster_complete() {
+  cluster_completed_ = std::move(cluster_pending_);
+  cluster_pending_ = Clock{};
+}
+
+void Order::cluster_wait(int cta, int warp) { acquire(cta, warp, full_mask, cluster_completed_); }
+
+void Order::fence_proxy(int cta, int warp, std::uint32_t lanes) {
+  WarpOrder& w = of(cta, warp);
+  if (lanes == full_mask) w.shared.fenced.join_below(w.shared.known, warp_components());
+  for_each_lane(lanes, [&](int lane) {
+    w.fenced[static_cast<std::size_t>(lane)] = w.now;
+    Clock& own = w.own[static_cast<std::size_t>(lane)];
+    if (lanes != full_mask) own.fenced.join_below(w.shared.known, warp_components());
+    if ((w.with_own >> lane & 1U) != 0) own.fenced.join_below(own.known, warp_components());
+  });
+  if (lanes != full_mask) w.with_own |= lanes;
+  ++w.now;
+  fence_init(cta, warp, lanes);
+}
+
+void Order::fence_init(int cta, int warp, std::uint32_t lanes) {
+  for (BarrierOrder& b : barriers_) {
+    if (b.init.block->rank == cta && b.init.warp == warp && (lanes >> b.init.lane & 1U) != 0) b.visible = true;
+  }
+}
+
+std::uint32_t Order::init(const Site& site, std::uint32_t offset) {
+  const auto index = static_cast<std::uint32_t>(barriers_.size());
+  BarrierOrder b;
+  b.component = next_component_++;
+  b.offset = offset;
+  b.init = site;
+  b.init_time = of(site.block->rank, site.warp).now;
+  barriers_.push_back(std::move(b));
+  return index;
+}
+
+// The arrival of another block's thread releases at the scope of its own block (ir::thread::MbarrierArrive): it says
+// that operations are complete, but makes no ordinary access of that block visible.
+void Order::arrive(std::uint32_t barrier, const Site& site) {
+  BarrierOrder& b = barriers_[barrier];
+  use_barrier(b, site, "arrives on");
+  const int cta = site.block->rank;
+  const std::uint32_t lanes = 1U << site.lane;
+  if (cta == b.init.block->rank) return release(b.pending, cta, site.warp, lanes);
+  Clock released;
+  const Time now = of(cta, site.warp).now;
+  release(released, cta, site.warp, lanes);
+  released.fenced.forget(warp_component(cta, 0), warp_component(cta + 1, 0));
+  b.pending.join(released);
+  remote_.push_back({warp_component(cta, site.warp), site.lane, now, site, b.init.block->rank});
+}
+
+void Order::complete(std::uint32_t barrier, const ir::Stmt* by, std::uint64_t phase, std::uint64_t declared) {
+  BarrierOrder& b = barriers_[barrier];
+  const std::string name = barrier_name(b);
+  if (b.issued != declared) {
+    const AccessInfo& copy = accesses_[b.last_copy];
+    report(Hazard::barrier_bytes, {copy.block, copy.stmt, copy.warp, copy.lane}, by,
+           "phase " + std::to_string(phase) + " of " + name + " may complete before the copy of " + line_of(copy.stmt) +
+               " has landed: " + std::to_string(declared) + " bytes were declared, copies of " +
+               std::to_string(b.issued) + " bytes were issued",
+           "declare the bytes of every copy that completes on the barrier in arrive_and_expect_tx, in the same phase",
+           {{loc_of(by), "the phase is completed here"}}, name);
+  }
+  b.issued = 0;
+  for (const Wait& wait : b.waits) {
+    bool known = b.pending.known.knows(wait.warp, wait.time);
+    if (!known) {
+      known = true;
+      for_each_lane(wait.lanes,
+                    [&](int lane) { known = known && b.pending.known.knows_lane(wait.warp, lane, wait.time); });
+    }
+    if (known) continue;
+    report(Hazard::barrier_phase, wait.site, by,
+           "warp " + std::to_string(wait.site.warp) + " waits on " + name + " for phase " + std::to_string(phase - 1) +
+               ", and nothing keeps phase " + std::to_string(phase) +
+               " from completing before it looks: it would then wait for a phase that may never come",
+           "let a thread that has passed the wait take part in the next phase: arrive on the barrier, or on one that "
+           "the arriving threads wait for, after the wait",
+           {{loc_of(by), "the next phase is completed here"}}, name);
+  }
+  b.waits.clear();
+  b.completed = std::move(b.pending);
+  b.completed.known.raise(b.component, static_cast<Time>(phase + 1));
+  b.pending = Clock{};
+}
+
+void Order::wait(std::uint32_t barrier, const Site& site, std::uint32_t lanes) {
+  BarrierOrder& b = barriers_[barrier];
+  use_barrier(b, site, "waits on");
+  const int cta = site.block->rank;
+  acquire(cta, site.warp, lanes, b.completed);
+  b.waits.push_back({warp_component(cta, site.warp), lanes, of(cta, site.warp).now, site});
+}
+
+Epoch Order::wgmma_epoch(int cta, int warp, std::uint64_t group) const {
+  return {warp_components() + warp_component(cta, warp), static_cast<Time>(group + 1)};
+}
+
+void Order::wgmma_waited(int cta, int warp, std::uint64_t groups) {
+  of(cta, warp).shared.known.raise(warp_components() + warp_component(cta, warp), static_cast<Time>(groups));
+}
+
+Epoch Order::store_epoch(int cta, int thread, std::uint64_t group, bool read) {
+  const std::uint64_t key = static_cast<std::uint64_t>(cta) << 32U | static_cast<std::uint32_t>(thread);
+  const auto [at, fresh] = bulk_components_.try_emplace(key, next_component_);
+  if (fresh) next_component_ += 2;
+  return {at->second + (read ? 0U : 1U), static_cast<Time>(group + 1)};
+}
+
+void Order::store_waited(int cta, int thread, std::uint64_t groups, bool read) {
+  const std::uint64_t key = static_cast<std::uint64_t>(cta) << 32U | static_cast<std::uint32_t>(thread);
+  const auto found = bulk_components_.find(key);
+  if (found == bulk_components_.end()) return;
+  WarpOrder& w = of(cta, thread / race::lanes_of_warp);
+  const int lane = thread % race::lanes_of_warp;
+  Clock& own = w.own[static_cast<std::size_t>(lane)];
+  own.known.raise(found->second, static_cast<Time>(groups));
+  if (!read) own.known.raise(found->second + 1, static_cast<Time>(groups));
+  w.with_own |= 1U << lane;
+}
+
+void Order::landed(AccessId copy, std::uint64_t phase) {
+  AccessInfo& info = accesses_[copy];
+  info.time = static_cast<Time>(phase + 1);
+  if (info.global_side != 0) grid_accesses_[info.global_side - 1].time = info.time;
+}
+
+void Order::end() { check_end(); }
+
+}  // namespace tessera::sim

@@ -1,0 +1,255 @@
+// Accesses, compared with the earlier ones to the same bytes.
+#include <algorithm>
+#include <bit>
+
+#include "sim/order.hpp"
+
+namespace tessera::sim {
+
+namespace {
+
+// The bytes of 16-byte granule `granule` that lie in [offset, offset + bytes).
+std::uint16_t bytes_in(std::uint64_t granule, std::uint64_t offset, std::uint64_t bytes) {
+  const std::uint64_t begin = std::max(offset, granule * 16) - granule * 16;
+  const std::uint64_t end = std::min(offset + bytes, granule * 16 + 16) - granule * 16;
+  return static_cast<std::uint16_t>(((1U << (end - begin)) - 1U) << begin);
+}
+
+race::Entry entry_of(AccessId id, const AccessInfo& info, std::uint16_t bytes) {
+  race::Entry entry;
+  entry.access = id;
+  entry.component = info.component;
+  entry.time = info.time;
+  entry.bytes = bytes;
+  return entry;
+}
+
+// The innermost loop around `stmt` that the user wrote: those of a tile operation have its line.
+const ControlFrame* users_loop(const Warp& warp, const ir::Stmt* stmt) {
+  for (int at = warp.loop; at >= 0; at = warp.stack[static_cast<std::size_t>(at)].outer_loop) {
+    const ControlFrame& frame = warp.stack[static_cast<std::size_t>(at)];
+    if (frame.stmt->loc.line != stmt->loc.line || frame.stmt->loc.file != stmt->loc.file) return &frame;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Order::View Order::view(const Site& site) const {
+  const int cta = site.block->rank;
+  return {&of(cta, site.warp), warp_component(cta, site.warp), site.lane};
+}
+
+AccessInfo Order::info_of(const Site& site, Role role, bool write) const {
+  AccessInfo info;
+  info.role = role;
+  info.write = write;
+  info.stmt = site.stmt;
+  info.block = site.block;
+  info.block_index = site.block->index;
+  info.warp = site.warp;
+  info.lane = site.lane;
+  info.cluster = cluster_;
+  info.component = warp_component(site.block->rank, site.warp);
+  info.time = of(site.block->rank, site.warp).now;
+  const Warp& warp = (*warp_states_[static_cast<std::size_t>(site.block->rank)])[static_cast<std::size_t>(site.warp)];
+  if (const ControlFrame* loop = users_loop(warp, site.stmt)) {
+    info.loop = loop->stmt;
+    info.iteration = loop->iteration;
+  }
+  return info;
+}
+
+// One entry in the table for all lanes and bytes of a statement.
+AccessId Order::ordinary(int cta, const Access& access, bool write) {
+  WarpOrder& w = of(cta, access.warp);
+  const std::size_t kind = write ? 1 : 0;
+  const Warp& warp = (*warp_states_[static_cast<std::size_t>(cta)])[static_cast<std::size_t>(access.warp)];
+  const ControlFrame* loop = users_loop(warp, access.stmt);
+  const std::uint32_t iteration = loop == nullptr ? 0 : loop->iteration;
+  if (w.last_stmt[kind] == access.stmt && w.last_time[kind] == w.now && w.last_iteration[kind] == iteration) {
+    return w.last[kind];
+  }
+  const Site site{blocks_[static_cast<std::size_t>(cta)], access.stmt, access.warp, -1};
+  w.last[kind] = static_cast<AccessId>(accesses_.size());
+  accesses_.push_back(info_of(site, write ? Role::store : Role::load, write));
+  w.last_stmt[kind] = access.stmt;
+  w.last_time[kind] = w.now;
+  w.last_iteration[kind] = iteration;
+  return w.last[kind];
+}
+
+bool Order::knows(const View& view, bool fenced, Component c, int lane, Time t) const {
+  const WarpOrder& w = *view.warp;
+  const auto& shared = fenced ? w.shared.fenced : w.shared.known;
+  const bool one_lane = lane != race::several_lanes;
+  if (one_lane ? shared.knows_lane(c, lane, t) : shared.knows(c, t)) return true;
+  if (view.lane < 0) return false;
+  if (one_lane && c == view.component && lane == view.lane) {
+    return !fenced || w.fenced[static_cast<std::size_t>(lane)] >= t;
+  }
+  if ((w.with_own >> view.lane & 1U) == 0) return false;
+  const Clock& clock = w.own[static_cast<std::size_t>(view.lane)];
+  const auto& own = fenced ? clock.fenced : clock.known;
+  return one_lane ? own.knows_lane(c, lane, t) : own.knows(c, t);
+}
+
+Order::Verdict Order::judge(const View& view, bool async, const race::Entry& entry, const AccessInfo& earlier,
+                            std::uint16_t bytes) const {
+  if (is_async(earlier.role)) {
+    const bool complete =
+        earlier.time != race::never && knows(view, false, earlier.component, race::several_lanes, earlier.time);
+    return complete ? Verdict::ordered : Verdict::unordered;
+  }
+  const Time t = earlier.time;
+  if (view.warp->shared.known.knows(entry.component, t) &&
+      (!async || view.warp->shared.fenced.knows(entry.component, t))) {
+    return Verdict::ordered;
+  }
+  Verdict verdict = Verdict::ordered;
+  int previous = -1;
+  for (std::size_t i = 0; i < 16; ++i) {
+    if ((bytes >> i & 1U) == 0 || entry.lane[i] == previous) continue;
+    previous = entry.lane[i];
+    if (!knows(view, false, entry.component, previous, t)) return Verdict::unordered;
+    if (async && !knows(view, true, entry.component, previous, t)) verdict = Verdict::unfenced;
+  }
+  return verdict;
+}
+
+void Order::compare(const std::vector<race::Entry>& entries, const std::vector<AccessInfo>& table,
+                    const AccessInfo& later, const View& view, std::uint16_t bytes, const std::string* param,
+                    std::uint32_t offset, int cta) {
+  for (const race::Entry& entry : entries) {
+    const auto common = static_cast<std::uint16_t>(entry.bytes & bytes);
+    if (common == 0) continue;
+    const AccessInfo& earlier = table[entry.access];
+    if (earlier.addition && later.addition) continue;
+    const Verdict verdict =
+        earlier.cluster != cluster_ ? Verdict::unordered : judge(view, is_async(later.role), entry, earlier, common);
+    if (verdict != Verdict::ordered) {
+      report_race(earlier, later, verdict, param, offset + static_cast<std::uint32_t>(std::countr_zero(common)), cta);
+    }
+  }
+}
+
+race::Cell& Order::shared_cell(int cta, std::uint32_t offset) {
+  return shared_[static_cast<std::size_t>(cta)][offset / 16];
+}
+
+race::Cell& Order::global_cell(std::uint32_t param, std::uint64_t granule) {
+  std::unique_ptr<Page>& page = global_[param][granule / std::tuple_size_v<Page>];
+  if (!page) page = std::make_unique<Page>();
+  return (*page)[granule % std::tuple_size_v<Page>];
+}
+
+void Order::shared(int cta, const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write) {
+  const AccessId id = ordinary(cta, access, write);
+  const AccessInfo& info = accesses_[id];
+  const View by{&of(cta, access.warp), warp_component(cta, access.warp), lane};
+  const std::uint16_t mask = bytes_in(offset / 16, offset, bytes);
+  const Time synced = by.warp->shared.known.of(by.component);
+  race::Cell& cell = shared_cell(cta, offset);
+  const std::uint32_t granule = offset / 16 * 16;
+  compare(cell.writes, accesses_, info, by, mask, nullptr, granule, cta);
+  if (!write) return race::add(cell.reads, entry_of(id, info, mask), lane, synced);
+  compare(cell.reads, accesses_, info, by, mask, nullptr, granule, cta);
+  race::overwrite(cell, entry_of(id, info, mask), lane, synced);
+}
+
+void Order::global(const Site& site, std::uint32_t param, std::uint64_t offset, std::uint32_t bytes, bool write) {
+  if (written_[param] == 0) return;
+  const AccessInfo info = info_of(site, write ? Role::store : Role::load, write);
+  const auto same = [&](const AccessInfo& last) {
+    return last.stmt == info.stmt && last.warp == info.warp && last.time == info.time && last.write == write &&
+           last.cluster == info.cluster && last.block == info.block && last.iteration == info.iteration;
+  };
+  if (grid_accesses_.empty() || !same(grid_accesses_.back())) grid_accesses_.push_back(info);
+  const auto id = static_cast<AccessId>(grid_accesses_.size() - 1);
+  const View by = view(site);
+  const Time synced = by.warp->shared.known.of(by.component);
+  for (std::uint64_t granule = offset / 16; granule * 16 < offset + bytes; ++granule) {
+    race::Cell& cell = global_cell(param, granule);
+    const std::uint16_t mask = bytes_in(granule, offset, bytes);
+    const auto at = static_cast<std::uint32_t>(granule * 16);
+    const std::string* name = &program_.kernel->params[param].name;
+    compare(cell.writes, grid_accesses_, info, by, mask, name, at, site.block->rank);
+    if (write) {
+      compare(cell.reads, grid_accesses_, info, by, mask, name, at, site.block->rank);
+      race::overwrite(cell, entry_of(id, info, mask), site.lane, synced);
+    } else {
+      race::add(cell.reads, entry_of(id, info, mask), site.lane, synced);
+    }
+  }
+}
+
+AccessId Order::issue(const Site& site, Role role, bool write, Epoch epoch, int swizzle) {
+  AccessInfo info = info_of(site, role, write);
+  info.component = epoch.component;
+  info.time = epoch.time;
+  info.swizzle = swizzle;
+  accesses_.push_back(info);
+  return static_cast<AccessId>(accesses_.size() - 1);
+}
+
+AccessId Order::issue_copy(const Site& site, std::uint32_t barrier, std::uint32_t bytes, int swizzle) {
+  BarrierOrder& b = barriers_[barrier];
+  use_barrier(b, site, "issues a copy that completes on");
+  const AccessId id = issue(site, Role::copy, true, {b.component, race::never}, swizzle);
+  accesses_[id].barrier = barrier;
+  b.issued += bytes;
+  b.last_copy = id;
+  b.has_copy = true;
+  return id;
+}
+
+void Order::touch(AccessId access, int cta, std::uint32_t offset) {
+  const AccessInfo& info = accesses_[access];
+  const Site site{info.block, info.stmt, info.warp, info.lane};
+  const View by = view(site);
+  race::Cell& cell = shared_cell(cta, offset);
+  compare(cell.writes, accesses_, info, by, 0xffffU, nullptr, offset, cta);
+  race::Entry entry = entry_of(access, info, 0xffffU);
+  if (info.write) {
+    compare(cell.reads, accesses_, info, by, 0xffffU, nullptr, offset, cta);
+    race::overwrite(cell, entry, -1, race::never);
+    return;
+  }
+  for (const race::Entry& write : cell.writes) {
+    const AccessInfo& writer = accesses_[write.access];
+    if (write.bytes != 0 && writer.swizzle >= 0 && writer.swizzle != info.swizzle) {
+      report_swizzle(writer, info, offset, cta);
+    }
+  }
+  race::add(cell.reads, entry, -1, race::never);
+}
+
+AccessId Order::issue_global(AccessId access, bool write, bool addition, Epoch epoch) {
+  AccessInfo info = accesses_[access];
+  info.write = write;
+  info.addition = addition;
+  info.component = epoch.component;
+  info.time = epoch.time;
+  grid_accesses_.push_back(info);
+  accesses_[access].global_side = static_cast<std::uint32_t>(grid_accesses_.size());
+  return static_cast<AccessId>(grid_accesses_.size() - 1);
+}
+
+void Order::touch_global(AccessId global, std::uint32_t param, std::uint64_t offset, std::uint64_t bytes) {
+  if (written_[param] == 0) return;
+  const AccessInfo info = grid_accesses_[global];
+  const int cta = info.block->rank;
+  const View by = view({info.block, info.stmt, info.warp, info.lane});
+  for (std::uint64_t granule = offset / 16; granule * 16 < offset + bytes; ++granule) {
+    race::Cell& cell = global_cell(param, granule);
+    const std::uint16_t mask = bytes_in(granule, offset, bytes);
+    const auto at = static_cast<std::uint32_t>(granule * 16);
+    const std::string* name = &program_.kernel->params[param].name;
+    compare(cell.writes, grid_accesses_, info, by, mask, name, at, cta);
+    if (info.write) compare(cell.reads, grid_accesses_, info, by, mask, name, at, cta);
+    const race::Entry entry = entry_of(global, info, mask);
+    info.write ? race::overwrite(cell, entry, -1, race::never) : race::add(cell.reads, entry, -1, race::never);
+  }
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,56 @@
+// Takes down what a cluster does, for a picture.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/report.hpp"
+#include "sim/timeline.hpp"
+
+namespace tessera::sim {
+
+class Recorder {
+ public:
+  explicit Recorder(Timeline& timeline) : timeline_(timeline) {}
+
+  // Time goes on by the statements that warps execute.
+  std::uint64_t now() const { return now_; }
+  void ran(const Site& warp, std::uint64_t statements);
+  // The warp is blocked from now on, or no longer.
+  void blocked(const Site& warp, std::string why);
+  void resumed(const Site& warp);
+
+  // An engine's operation, by its number in the order; `tile` is what it reads or writes.
+  void issued(std::uint32_t operation, TimelineEvent::Kind kind, const Site& by, int cta,
+              const std::array<std::int64_t, 3>& block, const std::string& tile);
+  void engine_done(std::uint32_t operation);
+  void released(std::uint32_t operation);
+  void arrived(const BlockInfo& home, const std::string& barrier, const Site& by);
+  void completed(const BlockInfo& home, const std::string& barrier, std::uint64_t phase, const ir::Stmt* by);
+  void found(const Site& site, const std::string& what);
+  void finish();
+
+ private:
+  using TrackKind = Timeline::Track::Kind;
+  std::uint32_t track(TrackKind kind, const std::array<std::int64_t, 3>& block, const std::string& name);
+  void add(TimelineEvent event);
+
+  static constexpr std::size_t most_events = 200000;
+  struct Open {
+    std::uint32_t engine = 0, tile = 0;
+    TimelineEvent event;
+    bool engine_open = true;
+  };
+  Timeline& timeline_;
+  std::uint64_t now_ = 0;
+  std::map<std::string, std::uint32_t> tracks_;
+  std::map<std::uint32_t, TimelineEvent> waits_;  // by the warp's track
+  std::unordered_map<std::uint32_t, Open> open_;
+  std::unordered_map<std::uint32_t, std::uint64_t> phase_begins_;  // by the barrier's track
+};
+
+}  // namespace tessera::sim

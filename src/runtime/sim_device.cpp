@@ -1,6 +1,7 @@
 // The simulated Hopper as a device: memory is host memory, kernels run to completion inside the launch.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -28,8 +29,8 @@ sim::Schedule to_sim(const Schedule& schedule) {
 
 class SimExecutable final : public runtime::Executable {
  public:
-  SimExecutable(std::shared_ptr<const ir::thread::Kernel> kernel, sim::Options options)
-      : kernel_(std::move(kernel)), options_(std::move(options)) {}
+  SimExecutable(std::shared_ptr<const ir::thread::Kernel> kernel, sim::Options options, bool check)
+      : kernel_(std::move(kernel)), options_(std::move(options)), check_(check) {}
 
   void launch(const runtime::LaunchPlan& plan, void*) const override {
     std::vector<sim::Argument> arguments(plan.values.size());
@@ -41,14 +42,34 @@ class SimExecutable final : public runtime::Executable {
         arguments[i].integer = plan.values[i];
       }
     }
-    sim::run(*kernel_, arguments, options_);
+    if (!check_) {
+      sim::run(*kernel_, arguments, options_);
+      return;
+    }
+    std::vector<Finding> findings;
+    sim::Options options = options_;
+    options.findings = &findings;
+    sim::run(*kernel_, arguments, options);
+    if (findings.empty()) return;
+    std::vector<Diagnostic> diagnostics;
+    for (Finding& f : findings) {
+      f.diagnostic.message = fmt::format("{}: {}", name_of(f.hazard), f.diagnostic.message);
+      diagnostics.push_back(std::move(f.diagnostic));
+    }
+    throw Error(ErrorKind::user, std::move(diagnostics));
   }
   bool blocking() const override { return true; }
 
  private:
   std::shared_ptr<const ir::thread::Kernel> kernel_;
   sim::Options options_;
+  bool check_;
 };
+
+bool check_by_environment() {
+  const char* value = std::getenv("TESSERA_CHECK");
+  return value != nullptr && *value != 0 && std::string_view(value) != "0";
+}
 
 class SimDevice final : public DeviceState {
  public:
@@ -84,7 +105,8 @@ class SimDevice final : public DeviceState {
     options.sms = options_.sms;
     options.print = options_.print;
     options.check_proxy_handover = options_.check_proxy_handover;
-    return std::make_unique<SimExecutable>(std::move(kernel), std::move(options));
+    return std::make_unique<SimExecutable>(std::move(kernel), std::move(options),
+                                           options_.check || check_by_environment());
   }
   std::unique_ptr<runtime::Timer> make_timer() override { return nullptr; }
 

@@ -36,11 +36,13 @@ class Cluster {
   bool held_back(std::size_t warp) const;
   void draw_held_back();
   bool all_done() const;
+  void execute(Cta& cta, Warp& warp, std::uint64_t budget);
   [[noreturn]] void deadlock();  // deadlock.cpp
 
   const Program& program_;
   const Options& options_;
-  std::unique_ptr<Order> order_;  // null: the run checks no order
+  std::unique_ptr<Order> order_;        // null: the run checks no order
+  std::unique_ptr<Recorder> recorder_;  // null: nobody wants a timeline of this cluster
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::uint64_t barrier_phases_ = 0;
   Random random_;

@@ -51,6 +51,7 @@ class Cta {
 
   // deadlock.cpp
   Note waiting_note(const Warp& warp, std::string* help);
+  std::string waits_for(const Warp& warp) const;  // "waits on mbarrier full[0]"
 
   const std::vector<std::string>& output() const { return output_; }  // one entry a printf
   std::uint64_t statements() const;

@@ -76,6 +76,22 @@ std::string Cta::missing_registers(const Warp& warp, const Instr& in) const {
       wanted);
 }
 
+std::string Cta::waits_for(const Warp& warp) const {
+  switch (warp.state) {
+    case WarpState::at_mbarrier:
+      return "waits on " + describe_barrier(*program_.kernel, waiting_barrier(warp) - shared_base);
+    case WarpState::at_barrier: {
+      const auto& stmt = *static_cast<const ir::thread::BarrierSync*>(program_.code[warp.pc].stmt);
+      return fmt::format("waits at barrier {} for {} threads", stmt.id, stmt.threads);
+    }
+    case WarpState::at_wgmma: return "waits for a group of wgmmas";
+    case WarpState::at_bulk: return "waits for a bulk group of TMA stores";
+    case WarpState::at_cluster: return "waits at the cluster barrier";
+    case WarpState::at_registers: return "waits for registers";
+    default: return {};
+  }
+}
+
 Note Cta::waiting_note(const Warp& warp, std::string* help) {
   const Instr& in = program_.code[warp.pc];
   std::string who = fmt::format("warp {}", warp.index);

@@ -146,6 +146,7 @@ std::uint32_t Order::init(const Site& site, std::uint32_t offset) {
 void Order::arrive(std::uint32_t barrier, const Site& site) {
   BarrierOrder& b = barriers_[barrier];
   use_barrier(b, site, "arrives on");
+  if (recorder_ != nullptr) recorder_->arrived(*b.init.block, barrier_name(b), site);
   const int cta = site.block->rank;
   const std::uint32_t lanes = 1U << site.lane;
   if (cta == b.init.block->rank) return release(b.pending, cta, site.warp, lanes);
@@ -170,6 +171,7 @@ void Order::complete(std::uint32_t barrier, const ir::Stmt* by, std::uint64_t ph
            {{loc_of(by), "the phase is completed here"}}, name);
   }
   b.issued = 0;
+  if (recorder_ != nullptr) recorder_->completed(*b.init.block, name, phase, by);
   for (const Wait& wait : b.waits) {
     bool known = b.pending.known.knows(wait.warp, wait.time);
     if (!known) {
@@ -205,7 +207,9 @@ Epoch Order::wgmma_epoch(int cta, int warp, std::uint64_t group) const {
 }
 
 void Order::wgmma_waited(int cta, int warp, std::uint64_t groups) {
-  of(cta, warp).shared.known.raise(warp_components() + warp_component(cta, warp), static_cast<Time>(groups));
+  const Component component = warp_components() + warp_component(cta, warp);
+  of(cta, warp).shared.known.raise(component, static_cast<Time>(groups));
+  if (recorder_ != nullptr) recorder_->covered(component, static_cast<Time>(groups));
 }
 
 Epoch Order::store_epoch(int cta, int thread, std::uint64_t group, bool read) {
@@ -225,11 +229,13 @@ void Order::store_waited(int cta, int thread, std::uint64_t groups, bool read) {
   own.known.raise(found->second, static_cast<Time>(groups));
   if (!read) own.known.raise(found->second + 1, static_cast<Time>(groups));
   w.with_own |= 1U << lane;
+  if (recorder_ != nullptr) recorder_->covered(found->second, static_cast<Time>(groups));
 }
 
 void Order::landed(AccessId copy, std::uint64_t phase) {
   AccessInfo& info = accesses_[copy];
   info.time = static_cast<Time>(phase + 1);
+  if (recorder_ != nullptr) recorder_->done(copy);
   if (info.global_side != 0) grid_accesses_[info.global_side - 1].time = info.time;
 }
 

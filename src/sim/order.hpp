@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "race/shadow.hpp"
+#include "sim/recorder.hpp"
 #include "sim/report.hpp"
 #include "sim/warp.hpp"
 #include "tessera/core/finding.hpp"
@@ -53,6 +54,7 @@ struct AccessInfo {
   std::uint32_t iteration = 0;     // of that loop, from 0
   int swizzle = -1;                // of an engine's access
   std::uint32_t barrier = 0;       // of a copy: index of the mbarrier
+  bool recorded = false;           // in the timeline
   std::uint32_t global_side = 0;   // of a copy: one more than the number of what it does to global memory
 };
 
@@ -69,6 +71,8 @@ class Order {
   void attach(int cta, const BlockInfo* block, const std::vector<Warp>* warps);
   // A new cluster begins; what it did to global memory stays.
   void begin(std::uint64_t cluster);
+  // Takes down what happens from now on; null: does not.
+  void record(Recorder* recorder) { recorder_ = recorder; }
   // The cluster has ended: nothing may still be on its way into the memory of a block.
   void end();
 
@@ -173,6 +177,7 @@ class Order {
                 std::uint16_t bytes) const;
   void compare(const std::vector<race::Entry>& entries, const std::vector<AccessInfo>& table, const AccessInfo& later,
                const View& view, std::uint16_t bytes, const std::string* param, std::uint32_t offset, int cta);
+  void record_issue(AccessId access, int cta, std::uint32_t offset);
   race::Cell& shared_cell(int cta, std::uint32_t offset);
   race::Cell& global_cell(std::uint32_t param, std::uint64_t offset);
   void use_barrier(BarrierOrder& barrier, const Site& site, const char* what);
@@ -192,6 +197,7 @@ class Order {
   const Program& program_;
   std::vector<Finding>& findings_;
   const std::string schedule_;
+  Recorder* recorder_ = nullptr;
   const int ctas_, warps_;
   std::uint64_t cluster_ = 0;
   std::vector<const BlockInfo*> blocks_;

@@ -203,7 +203,21 @@ AccessId Order::issue_copy(const Site& site, std::uint32_t barrier, std::uint32_
   return id;
 }
 
+void Order::record_issue(AccessId access, int cta, std::uint32_t offset) {
+  AccessInfo& info = accesses_[access];
+  if (info.recorded) return;
+  info.recorded = true;
+  std::string tile;
+  tile_at(cta, offset, &tile);
+  const TimelineEvent::Kind kind = info.role == Role::copy         ? TimelineEvent::Kind::copy
+                                   : info.role == Role::bulk_store ? TimelineEvent::Kind::store
+                                                                   : TimelineEvent::Kind::wgmma;
+  recorder_->issued(access, kind, {info.block, info.stmt, info.warp, info.lane},
+                    blocks_[static_cast<std::size_t>(cta)]->index, tile, info.component, info.time);
+}
+
 void Order::touch(AccessId access, int cta, std::uint32_t offset) {
+  if (recorder_ != nullptr) record_issue(access, cta, offset);
   const AccessInfo& info = accesses_[access];
   const Site site{info.block, info.stmt, info.warp, info.lane};
   const View by = view(site);

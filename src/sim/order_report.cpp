@@ -79,6 +79,7 @@ std::string Order::barrier_name(const BarrierOrder& barrier) const {
 
 void Order::report(Hazard hazard, const Site& site, const ir::Stmt* other, std::string message, std::string help,
                    std::vector<Note> notes, std::string object) {
+  if (recorder_ != nullptr) recorder_->found(site, fmt::format("{}: {}", name_of(hazard), message));
   const std::string key = key_of(hazard, loc_of(site.stmt), loc_of(other));
   const auto [at, fresh] = seen_.try_emplace(key, findings_.size());
   if (!fresh) {

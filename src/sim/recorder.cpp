@@ -52,45 +52,46 @@ void Recorder::resumed(const Site& warp) {
   waits_.erase(wait);
 }
 
-void Recorder::issued(std::uint32_t operation, TimelineEvent::Kind kind, const Site& by, int cta,
-                      const std::array<std::int64_t, 3>& block, const std::string& tile) {
-  static_cast<void>(cta);
+void Recorder::issued(std::uint32_t operation, TimelineEvent::Kind kind, const Site& by,
+                      const std::array<std::int64_t, 3>& block, const std::string& tile, std::uint32_t component,
+                      std::uint32_t time) {
   const bool product = kind == TimelineEvent::Kind::wgmma;
+  const std::uint32_t engine =
+      track(TrackKind::engine, block, product ? fmt::format("wgmma of {}", warp_name(by.warp)) : "TMA");
+  const char* name = product ? "wgmma" : kind == TimelineEvent::Kind::copy ? "TMA copy" : "TMA store";
   Open open;
-  open.engine = track(TrackKind::engine, block, product ? fmt::format("tensor core of warp {}", by.warp) : "TMA");
   open.tile = track(TrackKind::tile, block, tile);
+  open.component = component;
+  open.time = time;
   open.event = {kind,
-                open.engine,
+                engine,
                 now_,
                 now_,
                 line_number(by.stmt),
-                fmt::format("{} of {} on {}, issued by {}",
-                            product                             ? "wgmma"
-                            : kind == TimelineEvent::Kind::copy ? "copy"
-                                                                : "store",
-                            line_of(by.stmt), tile, describe(by))};
+                fmt::format("{} of {} on {}, issued by {}", name, line_of(by.stmt), tile, describe(by))};
   open_.insert_or_assign(operation, std::move(open));
 }
 
-void Recorder::engine_done(std::uint32_t operation) {
-  const auto at = open_.find(operation);
-  if (at == open_.end() || !at->second.engine_open) return;
-  at->second.engine_open = false;
-  TimelineEvent event = at->second.event;
-  event.end = now_;
-  add(std::move(event));
-}
-
-void Recorder::released(std::uint32_t operation) {
-  engine_done(operation);
+// The engine's own interval, and that in which the tile may not be touched by others.
+void Recorder::done(std::uint32_t operation) {
   const auto at = open_.find(operation);
   if (at == open_.end()) return;
   TimelineEvent event = std::move(at->second.event);
+  event.end = now_;
+  add(event);
   event.kind = TimelineEvent::Kind::held;
   event.track = at->second.tile;
-  event.end = now_;
   add(std::move(event));
   open_.erase(at);
+}
+
+void Recorder::covered(std::uint32_t component, std::uint32_t time) {
+  for (auto at = open_.begin(); at != open_.end();) {
+    const std::uint32_t operation = at->first;
+    const bool ends = at->second.component == component && at->second.time <= time;
+    ++at;
+    if (ends) done(operation);
+  }
 }
 
 void Recorder::arrived(const BlockInfo& home, const std::string& barrier, const Site& by) {
@@ -118,10 +119,7 @@ void Recorder::finish() {
     add(wait);
   }
   waits_.clear();
-  std::vector<std::uint32_t> operations;
-  for (const auto& [operation, open] : open_) operations.push_back(operation);
-  std::sort(operations.begin(), operations.end());
-  for (const std::uint32_t operation : operations) released(operation);
+  while (!open_.empty()) done(open_.begin()->first);
   timeline_.end = now_;
 }
 

@@ -24,11 +24,12 @@ class Recorder {
   void blocked(const Site& warp, std::string why);
   void resumed(const Site& warp);
 
-  // An engine's operation, by its number in the order; `tile` is what it reads or writes.
-  void issued(std::uint32_t operation, TimelineEvent::Kind kind, const Site& by, int cta,
-              const std::array<std::int64_t, 3>& block, const std::string& tile);
-  void engine_done(std::uint32_t operation);
-  void released(std::uint32_t operation);
+  // An engine's operation on `tile` of `block`, by its number in the order, and what it completes by.
+  void issued(std::uint32_t operation, TimelineEvent::Kind kind, const Site& by,
+              const std::array<std::int64_t, 3>& block, const std::string& tile, std::uint32_t component,
+              std::uint32_t time);
+  void done(std::uint32_t operation);
+  void covered(std::uint32_t component, std::uint32_t time);  // by a wait
   void arrived(const BlockInfo& home, const std::string& barrier, const Site& by);
   void completed(const BlockInfo& home, const std::string& barrier, std::uint64_t phase, const ir::Stmt* by);
   void found(const Site& site, const std::string& what);
@@ -41,15 +42,14 @@ class Recorder {
 
   static constexpr std::size_t most_events = 200000;
   struct Open {
-    std::uint32_t engine = 0, tile = 0;
+    std::uint32_t tile = 0, component = 0, time = 0;
     TimelineEvent event;
-    bool engine_open = true;
   };
   Timeline& timeline_;
   std::uint64_t now_ = 0;
   std::map<std::string, std::uint32_t> tracks_;
-  std::map<std::uint32_t, TimelineEvent> waits_;  // by the warp's track
-  std::unordered_map<std::uint32_t, Open> open_;
+  std::map<std::uint32_t, TimelineEvent> waits_;                   // by the warp's track
+  std::map<std::uint32_t, Open> open_;                             // by operation
   std::unordered_map<std::uint32_t, std::uint64_t> phase_begins_;  // by the barrier's track
 };
 

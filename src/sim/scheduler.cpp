@@ -28,6 +28,15 @@ void Cluster::run(std::uint64_t index) {
   random_ = Random(options_.schedule.seed, index);
   barrier_phases_ = 0;
   if (order_) order_->begin(index);
+  recorder_.reset();
+  if (order_ && options_.timeline != nullptr && index == 0) {
+    *options_.timeline = Timeline{};
+    options_.timeline->kernel = program_.kernel->name;
+    options_.timeline->file = program_.kernel->loc.file;
+    options_.timeline->schedule = to_string(options_.schedule);
+    recorder_ = std::make_unique<Recorder>(*options_.timeline);
+  }
+  if (order_) order_->record(recorder_.get());
   for (int rank = 0; rank < size(); ++rank) {
     const std::int64_t at[3] = {rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]};
     cta(rank).begin({first[0] * shape[0] + at[0], first[1] * shape[1] + at[1], first[2] * shape[2] + at[2]});
@@ -47,6 +56,18 @@ void Cluster::run(std::uint64_t index) {
   }
   for (auto& cta : ctas_) cta->finish_all();
   if (order_) order_->end();
+  if (recorder_) recorder_->finish();
+}
+
+void Cluster::execute(Cta& cta, Warp& warp, std::uint64_t budget) {
+  if (!recorder_) return cta.execute(warp, budget);
+  const Site site{&cta.block(), program_.code[warp.pc].stmt, warp.index, -1};
+  recorder_->resumed(site);
+  const std::uint64_t before = warp.statements;
+  cta.execute(warp, budget);
+  recorder_->ran(site, warp.statements - before);
+  if (warp.state == WarpState::ready || warp.state == WarpState::done) return;
+  recorder_->blocked({&cta.block(), program_.code[warp.pc].stmt, warp.index, -1}, cta.waits_for(warp));
 }
 
 bool Cluster::all_done() const {
@@ -79,7 +100,7 @@ void Cluster::run_in_order(bool lazy) {
       for (Warp& warp : cta->warps()) {
         while (cta->ready(warp)) {
           progress = true;
-          cta->execute(warp, unlimited);
+          execute(*cta, warp, unlimited);
           while (lazy && !cta->ready(warp) && cta->advance_for(warp)) {
           }
         }
@@ -150,7 +171,7 @@ void Cluster::run_randomly() {
     const auto& choice = preferred.empty() ? runnable : preferred;
     const Choice next = choice[random_.below(static_cast<std::uint32_t>(choice.size()))];
     const std::uint32_t kind = random_.below(4);
-    next.cta->execute(*next.warp, kind == 3 ? unlimited : 1 + random_.below(slices[kind]));
+    execute(*next.cta, *next.warp, kind == 3 ? unlimited : 1 + random_.below(slices[kind]));
   }
 }
 

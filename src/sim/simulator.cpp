@@ -146,6 +146,20 @@ class Grid {
   std::uint64_t printed_ = 0;
 };
 
+// What ended the run. Bytes that are read before they were written are a race's consequence, where one was found there.
+void add_thrown(Finding finding, std::string schedule, std::vector<Finding>& findings) {
+  const SourceLoc& at = finding.diagnostic.loc;
+  for (const Finding& f : findings) {
+    const SourceLoc& other = f.diagnostic.loc;
+    if (finding.hazard == Hazard::uninitialised && other.line == at.line &&
+        std::string_view(other.file) == std::string_view(at.file)) {
+      return;
+    }
+  }
+  finding.schedule = std::move(schedule);
+  findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 Statistics run(const ir::thread::Kernel& kernel, std::span<const Argument> arguments, const Options& options) {
@@ -156,8 +170,7 @@ Statistics run(const ir::thread::Kernel& kernel, std::span<const Argument> argum
   try {
     return Grid(program, one_thread).run();
   } catch (const HazardError& e) {
-    options.findings->push_back(e.finding());
-    options.findings->back().schedule = to_string(options.schedule);
+    add_thrown(e.finding(), to_string(options.schedule), *options.findings);
     return {};
   }
 }

@@ -42,6 +42,9 @@ struct SimOptions {
   std::function<void(std::string_view)> print = {};  // takes device printf; default: standard output
   int sms = 4;                                       // multiprocessors, for grids that ask for their number
   bool check_proxy_handover = true;                  // report a tile handed to the TMA engine without a proxy fence
+  // Every launch is checked for hazards of all schedules (tessera/check.hpp) and throws an Error that lists them. Also
+  // on where the environment has TESSERA_CHECK=1. Costs two to four times the simulation, on one host thread.
+  bool check = false;
 };
 
 template <class T>

@@ -38,7 +38,8 @@ struct CheckReport {
 };
 
 namespace detail {
-CheckReport check(KernelImpl& kernel, std::span<const Argument> arguments, const CheckOptions& options);
+CheckReport check(KernelImpl& kernel, std::span<const Argument> arguments, const Device* device,
+                  const CheckOptions& options);
 }
 
 // Checks `kernel` for these arguments, which are those of a call, in memory of the simulated Hopper or of the host. The
@@ -52,7 +53,7 @@ template <class S, class... H>
 CheckReport check_with(const CheckOptions& options, Kernel<S, std::tuple<H...>>& kernel,
                        std::type_identity_t<typename detail::LaunchArgument<H>::type>... arguments) {
   const std::array<detail::Argument, sizeof...(H)> flat = {detail::to_argument(arguments)...};
-  return detail::check(kernel.impl(), flat, options);
+  return detail::check(kernel.impl(), flat, kernel.device(), options);
 }
 
 }  // namespace tessera

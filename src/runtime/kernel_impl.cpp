@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "runtime/device_state.hpp"
+#include "runtime/launchable.hpp"
 #include "runtime/specialisation.hpp"
 #include "runtime/toolchain.hpp"
 #include "tessera/core/error.hpp"
@@ -159,6 +160,22 @@ void KernelImpl::launch(std::span<const Argument> arguments, const Device* devic
 void KernelImpl::prepare(std::span<const Argument> arguments, const Device* device) {
   const std::lock_guard lock(state_->mutex);
   state_->prepare(arguments, device);
+}
+
+KernelImpl::Launchable KernelImpl::launchable(std::span<const Argument> arguments, const Device* device) {
+  const std::lock_guard lock(state_->mutex);
+  const PlanSlot& slot = state_->prepare(arguments, device);
+  Launchable result;
+  result.simulated = state_->last->device().simulated();
+  result.device = state_->last->device().name();
+  result.call = state_->call;
+  if (slot.plan.empty) return result;
+  const runtime::Variant& winner = state_->last->winner(*slot.bucket);
+  result.kernel = winner.lowered->kernel;
+  result.config = winner.row.config;
+  result.values = {slot.plan.values.begin(), slot.plan.values.end()};
+  result.bytes = {slot.plan.bytes.begin(), slot.plan.bytes.end()};
+  return result;
 }
 
 Report KernelImpl::report() const {

@@ -16,17 +16,6 @@ constexpr std::align_val_t alignment{256};
 constexpr int multiprocessors_of_h200 = 132;
 constexpr int most_sms = 1024;
 
-sim::Schedule to_sim(const Schedule& schedule) {
-  sim::Schedule result;
-  switch (schedule.kind) {
-    case Schedule::Kind::eager: result.kind = sim::Schedule::Kind::eager; break;
-    case Schedule::Kind::lazy: result.kind = sim::Schedule::Kind::lazy; break;
-    case Schedule::Kind::random: result.kind = sim::Schedule::Kind::random; break;
-  }
-  result.seed = schedule.seed;
-  return result;
-}
-
 class SimExecutable final : public runtime::Executable {
  public:
   SimExecutable(std::shared_ptr<const ir::thread::Kernel> kernel, sim::Options options, bool check)
@@ -100,7 +89,7 @@ class SimDevice final : public DeviceState {
   std::unique_ptr<runtime::Executable> load(std::shared_ptr<const ir::thread::Kernel> kernel,
                                             const std::vector<char>&) override {
     sim::Options options;
-    options.schedule = to_sim(options_.schedule);
+    options.schedule = options_.schedule;
     options.threads = options_.threads;
     options.sms = options_.sms;
     options.print = options_.print;

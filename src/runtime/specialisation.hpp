@@ -61,6 +61,7 @@ class Specialisation {
   PlanSlot& prepare(RuntimeArguments arguments, SourceLoc call);
 
   const detail::DeviceState& device() const { return *device_; }
+  const Variant& winner(const Bucket& bucket) const { return variants_[bucket.winner]; }
   // The report of a choice; a null bucket is that of a launch without blocks.
   Report report(const Bucket* bucket) const;
 

@@ -33,10 +33,12 @@ class Cluster {
  private:
   void run_in_order(bool lazy);
   void run_randomly();
+  void run_by_choices();
+  void advance_operation(std::size_t which);  // of all blocks' ones
   bool held_back(std::size_t warp) const;
   void draw_held_back();
   bool all_done() const;
-  void execute(Cta& cta, Warp& warp, std::uint64_t budget);
+  void execute(Cta& cta, Warp& warp, std::uint64_t budget, bool to_sync = false);
   [[noreturn]] void deadlock();  // deadlock.cpp
 
   const Program& program_;
@@ -46,6 +48,7 @@ class Cluster {
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::uint64_t barrier_phases_ = 0;
   Random random_;
+  std::uint64_t index_ = 0;
   // Warps first .. last - 1 of the cluster (others_: all but them) get no turn for a while.
   std::size_t held_first_ = 0, held_last_ = 0;
   bool held_others_ = false;

@@ -37,8 +37,9 @@ class Cta {
   const std::vector<Warp>& warps() const { return warps_; }
   const BlockInfo& block() const { return block_; }
   bool all_done() const;
-  // interpreter.cpp: runs until the warp blocks, ends, or has executed `budget` statements.
-  void execute(Warp& warp, std::uint64_t budget);
+  // interpreter.cpp: runs until the warp blocks, ends, or has executed `budget` statements, or one that others may
+  // notice (`to_sync`).
+  void execute(Warp& warp, std::uint64_t budget, bool to_sync = false);
   // Whether the warp can run; a wait is looked at here.
   bool ready(Warp& warp);
 

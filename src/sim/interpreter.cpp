@@ -275,7 +275,29 @@ void Cta::end(Warp& warp, const Instr& in) {
   cluster_.update_barrier();
 }
 
-void Cta::execute(Warp& warp, std::uint64_t budget) {
+namespace {
+
+// What another warp may be waiting for, or what another order of warps may turn out differently for.
+bool is_noticed(Op op) {
+  switch (op) {
+    case Op::barrier:
+    case Op::barrier_arrive:
+    case Op::mbarrier_init:
+    case Op::mbarrier_arrive:
+    case Op::mbarrier_expect:
+    case Op::mbarrier_wait:
+    case Op::tma_load:
+    case Op::tma_store:
+    case Op::cluster_arrive:
+    case Op::cluster_wait:
+    case Op::set_registers: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void Cta::execute(Warp& warp, std::uint64_t budget, bool to_sync) {
   const Instr* code = program_.code.data();
   const std::uint64_t last = budget > ~0ULL - warp.statements ? ~0ULL : warp.statements + budget;
   while (warp.statements < last) {
@@ -318,7 +340,9 @@ void Cta::execute(Warp& warp, std::uint64_t budget) {
       default:
         ++warp.statements;
         if (!statement(warp, in)) return;
-        break;
+        if (!to_sync || !is_noticed(in.op)) break;
+        ++warp.pc;
+        return;
     }
     ++warp.pc;
   }

@@ -28,8 +28,29 @@ Order::Order(const Program& program, std::vector<Finding>& findings, std::string
       warp_states_(static_cast<std::size_t>(ctas_)),
       shared_(static_cast<std::size_t>(ctas_)),
       global_(program.kernel->params.size()),
-      written_(program.kernel->params.size(), 0) {
-  for (const std::uint32_t param : program.kernel->written_params) written_[param] = 1;
+      memory_(program.kernel->params.size()) {
+  find_memories();
+}
+
+void Order::find_memories() {
+  const auto& buffers = program_.buffers;
+  const auto begin = [&](std::uint32_t p) { return reinterpret_cast<std::uintptr_t>(buffers[p].data); };
+  std::vector<std::uint32_t> pointers;
+  for (std::uint32_t p = 0; p < memory_.size(); ++p) {
+    memory_[p].memory = p;
+    if (buffers[p].data != nullptr && buffers[p].bytes != 0) pointers.push_back(p);
+  }
+  std::sort(pointers.begin(), pointers.end(), [&](auto a, auto b) { return begin(a) < begin(b); });
+  std::uintptr_t end = 0;
+  for (std::size_t i = 0; i < pointers.size(); ++i) {
+    const std::uint32_t p = pointers[i];
+    if (i != 0 && begin(p) < end) memory_[p].memory = memory_[pointers[i - 1]].memory;
+    memory_[p].begin = begin(p) - begin(memory_[p].memory);
+    end = std::max(end, begin(p) + buffers[p].bytes);
+  }
+  std::vector<char> written(memory_.size(), 0);
+  for (const std::uint32_t p : program_.kernel->written_params) written[memory_[p].memory] = 1;
+  for (GlobalMemory& m : memory_) m.written = written[m.memory] != 0;
 }
 
 void Order::attach(int cta, const BlockInfo* block, const std::vector<Warp>* warps) {

@@ -108,7 +108,7 @@ class Order {
   void landed(AccessId copy, std::uint64_t phase);
   Epoch epoch_of(AccessId access) const { return {accesses_[access].component, accesses_[access].time}; }
   // Whether accesses to this parameter matter: the kernel writes it.
-  bool follows(std::uint32_t param) const { return written_[param] != 0; }
+  bool follows(std::uint32_t param) const { return memory_[param].written; }
   Epoch wgmma_epoch(int cta, int warp, std::uint64_t group) const;
   void wgmma_waited(int cta, int warp, std::uint64_t groups);  // that are complete
   Epoch store_epoch(int cta, int thread, std::uint64_t group, bool read);
@@ -153,11 +153,18 @@ class Order {
     Site site;
     int target = 0;
   };
+  // What a pointer parameter points into. Parameters whose buffers overlap have the same memory.
+  struct GlobalMemory {
+    std::uint32_t memory = 0;  // the first such parameter
+    std::uint64_t begin = 0;   // of the buffer in it
+    bool written = false;      // by the kernel, through any of them
+  };
   struct View {
     const WarpOrder* warp = nullptr;
     Component component = 0;
     int lane = -1;
   };
+  static constexpr std::uint32_t no_param = ~0U;  // shared memory
   enum class Verdict : std::uint8_t { ordered, unfenced, unordered };
 
   Component warp_component(int cta, int warp) const { return static_cast<Component>(cta * warps_ + warp); }
@@ -176,16 +183,17 @@ class Order {
   Verdict judge(const View& view, bool async, const race::Entry& entry, const AccessInfo& earlier,
                 std::uint16_t bytes) const;
   void compare(const std::vector<race::Entry>& entries, const std::vector<AccessInfo>& table, const AccessInfo& later,
-               const View& view, std::uint16_t bytes, const std::string* param, std::uint32_t offset, int cta);
+               const View& view, std::uint16_t bytes, std::uint32_t param, std::uint64_t offset, int cta);
   void record_issue(AccessId access, int cta, std::uint32_t offset);
   race::Cell& shared_cell(int cta, std::uint32_t offset);
-  race::Cell& global_cell(std::uint32_t param, std::uint64_t offset);
+  race::Cell& global_cell(std::uint32_t memory, std::uint64_t granule);
+  void find_memories();
   void use_barrier(BarrierOrder& barrier, const Site& site, const char* what);
 
   // order_report.cpp
   std::string tile_at(int cta, std::uint32_t offset, std::string* object) const;
-  void report_race(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict, const std::string* param,
-                   std::uint32_t offset, int cta);
+  void report_race(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict, std::uint32_t param,
+                   std::uint64_t offset, int cta);
   std::string missing_step(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict) const;
   void report_swizzle(const AccessInfo& earlier, const AccessInfo& later, std::uint32_t offset, int cta);
   std::string where(const AccessInfo& access) const;
@@ -212,8 +220,8 @@ class Order {
   std::vector<AccessInfo> accesses_, grid_accesses_;
   std::vector<std::vector<race::Cell>> shared_;  // by block
   using Page = std::array<race::Cell, 256>;
-  std::vector<std::unordered_map<std::uint64_t, std::unique_ptr<Page>>> global_;  // by parameter
-  std::vector<char> written_;                                                     // parameters
+  std::vector<std::unordered_map<std::uint64_t, std::unique_ptr<Page>>> global_;  // by memory
+  std::vector<GlobalMemory> memory_;                                              // by parameter
   std::unordered_map<std::string, std::size_t> seen_;                             // findings by kind and place
 };
 

@@ -118,8 +118,8 @@ Order::Verdict Order::judge(const View& view, bool async, const race::Entry& ent
 }
 
 void Order::compare(const std::vector<race::Entry>& entries, const std::vector<AccessInfo>& table,
-                    const AccessInfo& later, const View& view, std::uint16_t bytes, const std::string* param,
-                    std::uint32_t offset, int cta) {
+                    const AccessInfo& later, const View& view, std::uint16_t bytes, std::uint32_t param,
+                    std::uint64_t offset, int cta) {
   for (const race::Entry& entry : entries) {
     const auto common = static_cast<std::uint16_t>(entry.bytes & bytes);
     if (common == 0) continue;
@@ -128,7 +128,7 @@ void Order::compare(const std::vector<race::Entry>& entries, const std::vector<A
     const Verdict verdict =
         earlier.cluster != cluster_ ? Verdict::unordered : judge(view, is_async(later.role), entry, earlier, common);
     if (verdict != Verdict::ordered) {
-      report_race(earlier, later, verdict, param, offset + static_cast<std::uint32_t>(std::countr_zero(common)), cta);
+      report_race(earlier, later, verdict, param, offset + static_cast<std::uint64_t>(std::countr_zero(common)), cta);
     }
   }
 }
@@ -137,8 +137,8 @@ race::Cell& Order::shared_cell(int cta, std::uint32_t offset) {
   return shared_[static_cast<std::size_t>(cta)][offset / 16];
 }
 
-race::Cell& Order::global_cell(std::uint32_t param, std::uint64_t granule) {
-  std::unique_ptr<Page>& page = global_[param][granule / std::tuple_size_v<Page>];
+race::Cell& Order::global_cell(std::uint32_t memory, std::uint64_t granule) {
+  std::unique_ptr<Page>& page = global_[memory][granule / std::tuple_size_v<Page>];
   if (!page) page = std::make_unique<Page>();
   return (*page)[granule % std::tuple_size_v<Page>];
 }
@@ -151,14 +151,15 @@ void Order::shared(int cta, const Access& access, int lane, std::uint32_t offset
   const Time synced = by.warp->shared.known.of(by.component);
   race::Cell& cell = shared_cell(cta, offset);
   const std::uint32_t granule = offset / 16 * 16;
-  compare(cell.writes, accesses_, info, by, mask, nullptr, granule, cta);
+  compare(cell.writes, accesses_, info, by, mask, no_param, granule, cta);
   if (!write) return race::add(cell.reads, entry_of(id, info, mask), lane, synced);
-  compare(cell.reads, accesses_, info, by, mask, nullptr, granule, cta);
+  compare(cell.reads, accesses_, info, by, mask, no_param, granule, cta);
   race::overwrite(cell, entry_of(id, info, mask), lane, synced);
 }
 
 void Order::global(const Site& site, std::uint32_t param, std::uint64_t offset, std::uint32_t bytes, bool write) {
-  if (written_[param] == 0) return;
+  if (!follows(param)) return;
+  offset += memory_[param].begin;
   const AccessInfo info = info_of(site, write ? Role::store : Role::load, write);
   const auto same = [&](const AccessInfo& last) {
     return last.stmt == info.stmt && last.warp == info.warp && last.time == info.time && last.write == write &&
@@ -169,13 +170,12 @@ void Order::global(const Site& site, std::uint32_t param, std::uint64_t offset, 
   const View by = view(site);
   const Time synced = by.warp->shared.known.of(by.component);
   for (std::uint64_t granule = offset / 16; granule * 16 < offset + bytes; ++granule) {
-    race::Cell& cell = global_cell(param, granule);
+    race::Cell& cell = global_cell(memory_[param].memory, granule);
     const std::uint16_t mask = bytes_in(granule, offset, bytes);
-    const auto at = static_cast<std::uint32_t>(granule * 16);
-    const std::string* name = &program_.kernel->params[param].name;
-    compare(cell.writes, grid_accesses_, info, by, mask, name, at, site.block->rank);
+    const std::uint64_t at = granule * 16 - memory_[param].begin;
+    compare(cell.writes, grid_accesses_, info, by, mask, param, at, site.block->rank);
     if (write) {
-      compare(cell.reads, grid_accesses_, info, by, mask, name, at, site.block->rank);
+      compare(cell.reads, grid_accesses_, info, by, mask, param, at, site.block->rank);
       race::overwrite(cell, entry_of(id, info, mask), site.lane, synced);
     } else {
       race::add(cell.reads, entry_of(id, info, mask), site.lane, synced);
@@ -222,10 +222,10 @@ void Order::touch(AccessId access, int cta, std::uint32_t offset) {
   const Site site{info.block, info.stmt, info.warp, info.lane};
   const View by = view(site);
   race::Cell& cell = shared_cell(cta, offset);
-  compare(cell.writes, accesses_, info, by, 0xffffU, nullptr, offset, cta);
+  compare(cell.writes, accesses_, info, by, 0xffffU, no_param, offset, cta);
   race::Entry entry = entry_of(access, info, 0xffffU);
   if (info.write) {
-    compare(cell.reads, accesses_, info, by, 0xffffU, nullptr, offset, cta);
+    compare(cell.reads, accesses_, info, by, 0xffffU, no_param, offset, cta);
     race::overwrite(cell, entry, -1, race::never);
     return;
   }
@@ -250,17 +250,17 @@ AccessId Order::issue_global(AccessId access, bool write, bool addition, Epoch e
 }
 
 void Order::touch_global(AccessId global, std::uint32_t param, std::uint64_t offset, std::uint64_t bytes) {
-  if (written_[param] == 0) return;
+  if (!follows(param)) return;
+  offset += memory_[param].begin;
   const AccessInfo info = grid_accesses_[global];
   const int cta = info.block->rank;
   const View by = view({info.block, info.stmt, info.warp, info.lane});
   for (std::uint64_t granule = offset / 16; granule * 16 < offset + bytes; ++granule) {
-    race::Cell& cell = global_cell(param, granule);
+    race::Cell& cell = global_cell(memory_[param].memory, granule);
     const std::uint16_t mask = bytes_in(granule, offset, bytes);
-    const auto at = static_cast<std::uint32_t>(granule * 16);
-    const std::string* name = &program_.kernel->params[param].name;
-    compare(cell.writes, grid_accesses_, info, by, mask, name, at, cta);
-    if (info.write) compare(cell.reads, grid_accesses_, info, by, mask, name, at, cta);
+    const std::uint64_t at = granule * 16 - memory_[param].begin;
+    compare(cell.writes, grid_accesses_, info, by, mask, param, at, cta);
+    if (info.write) compare(cell.reads, grid_accesses_, info, by, mask, param, at, cta);
     const race::Entry entry = entry_of(global, info, mask);
     info.write ? race::overwrite(cell, entry, -1, race::never) : race::add(cell.reads, entry, -1, race::never);
   }

@@ -27,6 +27,7 @@ void Cluster::run(std::uint64_t index) {
                                  static_cast<std::int64_t>(index / nx / ny)};
   random_ = Random(options_.schedule.seed, index);
   barrier_phases_ = 0;
+  index_ = index;
   if (order_) order_->begin(index);
   recorder_.reset();
   if (order_ && options_.timeline != nullptr && index == 0) {
@@ -51,6 +52,8 @@ void Cluster::run(std::uint64_t index) {
   }
   if (kind == Schedule::Kind::random) {
     run_randomly();
+  } else if (kind == Schedule::Kind::order) {
+    run_by_choices();
   } else {
     run_in_order(kind == Schedule::Kind::lazy);
   }
@@ -59,12 +62,12 @@ void Cluster::run(std::uint64_t index) {
   if (recorder_) recorder_->finish();
 }
 
-void Cluster::execute(Cta& cta, Warp& warp, std::uint64_t budget) {
-  if (!recorder_) return cta.execute(warp, budget);
+void Cluster::execute(Cta& cta, Warp& warp, std::uint64_t budget, bool to_sync) {
+  if (!recorder_) return cta.execute(warp, budget, to_sync);
   const Site site{&cta.block(), program_.code[warp.pc].stmt, warp.index, -1};
   recorder_->resumed(site);
   const std::uint64_t before = warp.statements;
-  cta.execute(warp, budget);
+  cta.execute(warp, budget, to_sync);
   recorder_->ran(site, warp.statements - before);
   if (warp.state == WarpState::ready || warp.state == WarpState::done) return;
   recorder_->blocked({&cta.block(), program_.code[warp.pc].stmt, warp.index, -1}, cta.waits_for(warp));
@@ -108,6 +111,52 @@ void Cluster::run_in_order(bool lazy) {
     }
     if (progress || all_done()) continue;
     if (std::none_of(ctas_.begin(), ctas_.end(), [](auto& cta) { return cta->land_oldest(); })) deadlock();
+  }
+}
+
+// The warp that ran last goes on as long as it can, then the next one; engines move on when no warp can. At the steps
+// that the schedule names, another one of those that could go on does.
+void Cluster::run_by_choices() {
+  std::vector<std::pair<Cta*, Warp*>> warps, ready;
+  for (auto& cta : ctas_) {
+    for (Warp& warp : cta->warps()) warps.emplace_back(cta.get(), &warp);
+  }
+  std::size_t last = 0;
+  auto next = options_.schedule.choices.begin();
+  for (std::uint32_t step = 0;; ++step) {
+    ready.clear();
+    std::size_t operations = 0;
+    for (std::size_t i = 0; i < warps.size(); ++i) {
+      const auto& [cta, warp] = warps[(last + i) % warps.size()];
+      if (cta->ready(*warp)) ready.emplace_back(cta, warp);
+    }
+    for (auto& cta : ctas_) operations += cta->operations();
+    const std::size_t count = ready.size() + operations;
+    if (count == 0) {
+      if (all_done()) return;
+      deadlock();
+    }
+    if (options_.alternatives != nullptr && index_ == 0) {
+      options_.alternatives->push_back(static_cast<std::uint32_t>(count));
+    }
+    std::size_t choice = 0;
+    while (next != options_.schedule.choices.end() && next->step < step) ++next;
+    if (next != options_.schedule.choices.end() && next->step == step) choice = next->choice % count;
+    if (choice < ready.size()) {
+      const auto [cta, warp] = ready[choice];
+      last = static_cast<std::size_t>(std::find(warps.begin(), warps.end(), ready[choice]) - warps.begin());
+      execute(*cta, *warp, unlimited, true);
+      continue;
+    }
+    advance_operation(choice - ready.size());
+  }
+}
+
+void Cluster::advance_operation(std::size_t which) {
+  for (auto& cta : ctas_) {
+    const std::size_t own = cta->operations();
+    if (which < own) return cta->advance(which, random_);
+    which -= own;
   }
 }
 
@@ -157,15 +206,7 @@ void Cluster::run_randomly() {
       deadlock();
     }
     if (operations != 0 && (preferred.empty() || random_.below(4) == 0)) {
-      std::size_t which = random_.below(static_cast<std::uint32_t>(operations));
-      for (auto& cta : ctas_) {
-        const std::size_t own = cta->operations();
-        if (which < own) {
-          cta->advance(which, random_);
-          break;
-        }
-        which -= own;
-      }
+      advance_operation(random_.below(static_cast<std::uint32_t>(operations)));
       continue;
     }
     const auto& choice = preferred.empty() ? runnable : preferred;

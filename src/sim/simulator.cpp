@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -16,35 +15,6 @@
 #include "sim/report.hpp"
 
 namespace tessera::sim {
-
-Schedule parse_schedule(std::string_view text) {
-  Schedule schedule;
-  if (text == "eager") return schedule;
-  if (text == "lazy") {
-    schedule.kind = Schedule::Kind::lazy;
-    return schedule;
-  }
-  constexpr std::string_view prefix = "random:";
-  if (text.substr(0, prefix.size()) == prefix) {
-    const std::string_view number = text.substr(prefix.size());
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), schedule.seed);
-    if (!number.empty() && error == std::errc() && end == number.data() + number.size()) {
-      schedule.kind = Schedule::Kind::random;
-      return schedule;
-    }
-  }
-  throw Error(ErrorKind::user, SourceLoc{}, fmt::format("there is no schedule '{}'", text),
-              "use eager, lazy, or random:SEED with a number of up to 64 bits");
-}
-
-std::string to_string(const Schedule& schedule) {
-  switch (schedule.kind) {
-    case Schedule::Kind::eager: return "eager";
-    case Schedule::Kind::lazy: return "lazy";
-    case Schedule::Kind::random: return fmt::format("random:{}", schedule.seed);
-  }
-  return "?";
-}
 
 namespace {
 

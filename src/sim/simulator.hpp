@@ -12,21 +12,12 @@
 #include "ir/thread.hpp"
 #include "sim/timeline.hpp"
 #include "tessera/core/finding.hpp"
+#include "tessera/core/schedule.hpp"
 
 namespace tessera::sim {
 
-// When asynchronous effects (of copies, stores and wgmmas) land, and in which order warps run. eager: an effect lands
-// when it is issued; warps run in turn, each until it blocks. lazy: it lands when a warp waits for it and cannot go on
-// otherwise, before any other warp runs again. random: warps, switches and landings are drawn from (seed, index of the
-// cluster), so that a seed gives the same run whatever the number of host threads.
-struct Schedule {
-  enum class Kind : std::uint8_t { eager, lazy, random };
-  Kind kind = Kind::eager;
-  std::uint64_t seed = 0;
-};
-// "eager", "lazy", "random:SEED"; throws a user Error otherwise.
-Schedule parse_schedule(std::string_view text);
-std::string to_string(const Schedule& schedule);
+using tessera::Schedule;
+inline std::string to_string(const Schedule& schedule) { return schedule.to_string(); }
 
 struct Argument {
   std::int64_t integer = 0;   // scalar parameters: the value's bits, sign- or zero-extended (float32: its bit pattern)
@@ -43,6 +34,8 @@ struct Options {
   // Not null: the run checks that what it saw is right under every other schedule, too (docs/checker.md), collects the
   // hazards here and throws none of them. It runs on one host thread.
   std::vector<Finding>* findings = nullptr;
+  // Not null: takes how many could go on at each step of the first cluster, under a schedule of the kind order.
+  std::vector<std::uint32_t>* alternatives = nullptr;
   Timeline* timeline = nullptr;  // not null, together with findings: takes the first cluster's timeline
 };
 

@@ -212,7 +212,7 @@ inline sim::Argument scalar(std::int64_t v) { return {v, nullptr, 0}; }
 
 inline sim::Options options(const char* schedule = "eager", int threads = 1) {
   sim::Options o;
-  o.schedule = sim::parse_schedule(schedule);
+  o.schedule = Schedule::parse(schedule);
   o.threads = threads;
   return o;
 }

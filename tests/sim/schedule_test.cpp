@@ -11,11 +11,11 @@ using ::testing::HasSubstr;
 
 TEST(Schedule, NamesRoundTrip) {
   for (const char* name : {"eager", "lazy", "random:0", "random:18446744073709551615"}) {
-    EXPECT_EQ(sim::to_string(sim::parse_schedule(name)), name);
+    EXPECT_EQ(sim::to_string(Schedule::parse(name)), name);
   }
   for (const char* name : {"", "Eager", "random", "random:", "random:-1", "random:1x", "random:18446744073709551616"}) {
     try {
-      sim::parse_schedule(name);
+      Schedule::parse(name);
       ADD_FAILURE() << name;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::user);

@@ -12,28 +12,13 @@
 #include <vector>
 
 #include "tessera/core/dtype.hpp"
+#include "tessera/core/schedule.hpp"
 #include "tessera/core/source_loc.hpp"
 
 namespace tessera {
 
 // The extents of a buffer, outermost first.
 using Shape = std::vector<std::int64_t>;
-
-// When the simulated Hopper lets asynchronous effects land, and in which order its warps run. A right program gives the
-// same result under every schedule.
-struct Schedule {
-  enum class Kind : std::uint8_t { eager, lazy, random };
-  Kind kind = Kind::eager;
-  std::uint64_t seed = 0;  // of a random schedule
-
-  static Schedule eager() { return {Kind::eager, 0}; }
-  static Schedule lazy() { return {Kind::lazy, 0}; }
-  static Schedule random(std::uint64_t seed) { return {Kind::random, seed}; }
-  // "eager", "lazy" or "random:SEED"; a user Error for any other text.
-  static Schedule parse(std::string_view text, SourceLoc loc = SourceLoc::here());
-  std::string to_string() const;
-  bool operator==(const Schedule&) const = default;
-};
 
 // The options of a simulated device.
 struct SimOptions {

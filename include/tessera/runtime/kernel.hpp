@@ -47,6 +47,9 @@ class KernelImpl {
   void launch(std::span<const Argument> arguments, const Device* device, void* stream);
   void prepare(std::span<const Argument> arguments, const Device* device);
   Report report() const;
+  // For the library itself: what a launch with these arguments would run (runtime/launchable.hpp).
+  struct Launchable;
+  Launchable launchable(std::span<const Argument> arguments, const Device* device);
 
  private:
   struct State;
@@ -253,6 +256,10 @@ class Kernel<S, std::tuple<H...>> {
 
   // What the last call (or compile) chose, and why. Empty before.
   Report report() const { return impl_.report(); }
+
+  // For the library itself.
+  detail::KernelImpl& impl() { return impl_; }
+  const Device* device() const { return device_ ? &*device_ : nullptr; }
 
  private:
   void run(const std::array<detail::Argument, sizeof...(H)>& arguments, const std::optional<Device>& device,

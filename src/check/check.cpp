@@ -1,0 +1,237 @@
+// Runs one launch under many schedules with the order of everything checked, and puts the findings together.
+#include "tessera/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <numeric>
+
+#include "check/timeline_html.hpp"
+#include "check/waivers.hpp"
+#include "runtime/launchable.hpp"
+#include "runtime/parallel.hpp"
+#include "sim/random.hpp"
+#include "sim/simulator.hpp"
+
+namespace tessera::detail {
+namespace {
+
+using Launchable = KernelImpl::Launchable;
+
+// The memory of one run: what the kernel writes is copied, buffers that overlap stay together.
+class RunMemory {
+ public:
+  explicit RunMemory(const Launchable& launch) {
+    const ir::thread::Kernel& kernel = *launch.kernel;
+    std::vector<std::size_t> pointers;
+    for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+      arguments_.emplace_back();
+      arguments_[i].integer = kernel.params[i].is_pointer ? 0 : launch.values[i];
+      if (kernel.params[i].is_pointer && launch.bytes[i] != 0) pointers.push_back(i);
+    }
+    const auto begin = [&](std::size_t i) { return static_cast<std::uintptr_t>(launch.values[i]); };
+    std::sort(pointers.begin(), pointers.end(), [&](auto a, auto b) { return begin(a) < begin(b); });
+    for (std::size_t first = 0; first < pointers.size();) {
+      std::size_t last = first;
+      std::uintptr_t end = begin(pointers[first]) + launch.bytes[pointers[first]];
+      bool written = writes(kernel, pointers[first]);
+      while (last + 1 < pointers.size() && begin(pointers[last + 1]) < end) {
+        ++last;
+        end = std::max(end, begin(pointers[last]) + launch.bytes[pointers[last]]);
+        written = written || writes(kernel, pointers[last]);
+      }
+      const std::uintptr_t from = begin(pointers[first]);
+      std::byte* to = written ? copy(from, end - from) : reinterpret_cast<std::byte*>(from);
+      for (; first <= last; ++first) {
+        arguments_[pointers[first]].data = to + (begin(pointers[first]) - from);
+        arguments_[pointers[first]].bytes = launch.bytes[pointers[first]];
+      }
+    }
+  }
+  std::span<const sim::Argument> arguments() const { return arguments_; }
+
+ private:
+  static constexpr std::size_t alignment = 256;
+
+  static bool writes(const ir::thread::Kernel& kernel, std::size_t param) {
+    const auto& written = kernel.written_params;
+    return std::find(written.begin(), written.end(), param) != written.end();
+  }
+  // With the same alignment as the original.
+  std::byte* copy(std::uintptr_t from, std::size_t bytes) {
+    copies_.emplace_back(bytes + 2 * alignment);
+    const auto base = reinterpret_cast<std::uintptr_t>(copies_.back().data());
+    auto* to = reinterpret_cast<std::byte*>((base + alignment - 1) / alignment * alignment + from % alignment);
+    std::memcpy(to, reinterpret_cast<const std::byte*>(from), bytes);
+    return to;
+  }
+
+  std::vector<sim::Argument> arguments_;
+  std::vector<std::vector<std::byte>> copies_;
+};
+
+// The findings of all runs: each mistake once, with the first schedule that showed it.
+class Collection {
+ public:
+  void add(std::size_t run, std::vector<Finding> findings) {
+    const std::lock_guard lock(mutex_);
+    for (Finding& f : findings) by_run_.emplace(run, std::move(f));
+  }
+  std::vector<Finding> merged() {
+    std::vector<Finding> result;
+    std::map<std::string, std::size_t> seen;
+    for (auto& [run, f] : by_run_) {
+      const auto [at, fresh] = seen.try_emplace(key(f), result.size());
+      if (fresh) {
+        result.push_back(std::move(f));
+      } else {
+        result[at->second].count += f.count;
+      }
+    }
+    // A deadlock, or bytes that nobody wrote, is often what another mistake leads to.
+    const auto rank = [](const Finding& f) {
+      return f.hazard == Hazard::deadlock || f.hazard == Hazard::uninitialised ? 1 : 0;
+    };
+    std::stable_sort(result.begin(), result.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    return result;
+  }
+
+ private:
+  static std::string place(const SourceLoc& loc) { return fmt::format("{}:{}", loc.file, loc.line); }
+  // Which of two operations comes second is up to the schedule.
+  static std::string key(const Finding& f) {
+    std::string a = place(f.diagnostic.loc);
+    std::string b = f.diagnostic.notes.empty() ? std::string() : place(f.diagnostic.notes.front().loc);
+    if (f.hazard == Hazard::race && b < a) std::swap(a, b);
+    if (f.hazard == Hazard::deadlock) b.clear();
+    return fmt::format("{} {} {}", name_of(f.hazard), a, b);
+  }
+
+  std::mutex mutex_;
+  std::multimap<std::size_t, Finding> by_run_;
+};
+
+class Check {
+ public:
+  Check(const Launchable& launch, const CheckOptions& options, CheckReport& report)
+      : launch_(launch), options_(options), report_(report) {}
+
+  void run() {
+    std::vector<Schedule> schedules = {Schedule::eager(), Schedule::lazy()};
+    for (int i = 0; i < options_.schedules; ++i) {
+      schedules.push_back(Schedule::random(options_.seed + static_cast<std::uint64_t>(i)));
+    }
+    if (options_.orderings > 0) schedules.push_back({Schedule::Kind::order, 0, {}});
+    run_all(schedules);
+    if (options_.orderings > 1) run_all(deviations());
+    report_.findings = findings_.merged();
+    report_.waived = take_waived(report_.findings);
+    if (options_.timeline) draw();
+  }
+
+ private:
+  void run_all(const std::vector<Schedule>& schedules) {
+    const std::size_t before = report_.schedules.size();
+    for (const Schedule& s : schedules) report_.schedules.push_back(s.to_string());
+    std::mutex mutex;
+    runtime::parallel_for(schedules.size(), static_cast<unsigned>(options_.threads), [&](std::size_t i) {
+      std::vector<Finding> findings;
+      sim::Options run = options_of(schedules[i], findings);
+      if (schedules[i].kind == Schedule::Kind::order && schedules[i].choices.empty()) run.alternatives = &alternatives_;
+      const sim::Statistics statistics = sim::run(*launch_.kernel, RunMemory(launch_).arguments(), run);
+      findings_.add(before + i, std::move(findings));
+      const std::lock_guard lock(mutex);
+      report_.blocks += statistics.ctas;
+      report_.statements += statistics.warp_statements;
+    });
+  }
+
+  sim::Options options_of(const Schedule& schedule, std::vector<Finding>& findings) const {
+    sim::Options run;
+    run.schedule = schedule;
+    run.sms = options_.sms;
+    run.print = [](std::string_view) {};  // each schedule would print the same
+    run.findings = &findings;
+    return run;
+  }
+
+  // Orders that differ from the plain one in one step, and when these are used up, in two: all of them where the bound
+  // allows, else some, drawn from the seed.
+  std::vector<Schedule> deviations() const {
+    std::vector<Schedule::Choice> single;
+    for (std::uint32_t step = 0; step < alternatives_.size(); ++step) {
+      for (std::uint32_t c = 1; c < alternatives_[step]; ++c) single.push_back({step, c});
+    }
+    const auto bound = static_cast<std::size_t>(options_.orderings - 1);
+    sim::Random random(options_.seed, 0);
+    for (std::size_t i = single.size(); i > 1; --i) {
+      std::swap(single[i - 1], single[random.below(static_cast<std::uint32_t>(i))]);
+    }
+    std::vector<Schedule> result;
+    for (const auto& choice : single) {
+      if (result.size() == bound) return result;
+      result.push_back({Schedule::Kind::order, 0, {choice}});
+    }
+    for (std::size_t i = 0; i < single.size(); ++i) {
+      for (std::size_t j = i + 1; j < single.size() && result.size() < bound; ++j) {
+        if (single[i].step == single[j].step) continue;
+        const auto [first, second] = std::minmax(single[i], single[j], [](auto a, auto b) { return a.step < b.step; });
+        result.push_back({Schedule::Kind::order, 0, {first, second}});
+      }
+    }
+    return result;
+  }
+
+  // Of the schedule that shows the first finding, or of a random one.
+  void draw() {
+    const bool shown = !report_.findings.empty() && !report_.findings.front().schedule.empty();
+    const Schedule schedule =
+        shown ? Schedule::parse(report_.findings.front().schedule) : Schedule::random(options_.seed);
+    std::vector<Finding> findings;
+    sim::Timeline timeline;
+    sim::Options run = options_of(schedule, findings);
+    run.timeline = &timeline;
+    sim::run(*launch_.kernel, RunMemory(launch_).arguments(), run);
+    report_.timeline_html = check::timeline_html(timeline, report_.findings);
+  }
+
+  const Launchable& launch_;
+  const CheckOptions& options_;
+  CheckReport& report_;
+  Collection findings_;
+  std::vector<std::uint32_t> alternatives_;
+};
+
+void check_options(const CheckOptions& options, SourceLoc call) {
+  const auto bad = [&](const char* name, int value, const char* allowed) {
+    throw Error(ErrorKind::user, call, fmt::format("CheckOptions: {} = {}", name, value), allowed);
+  };
+  if (options.schedules < 0) bad("schedules", options.schedules, "give the number of random schedules, 0 or more");
+  if (options.orderings < 0) bad("orderings", options.orderings, "give the number of orders to search, 0 or more");
+  if (options.sms < 1) bad("sms", options.sms, "give a number of multiprocessors, 1 or more");
+  if (options.threads < 0) bad("threads", options.threads, "give a number of host threads, or 0 for all cores");
+}
+
+}  // namespace
+
+CheckReport check(KernelImpl& kernel, std::span<const Argument> arguments, const Device* device,
+                  const CheckOptions& options) {
+  const Launchable launch = kernel.launchable(arguments, device);
+  check_options(options, launch.call);
+  if (!launch.simulated) {
+    throw Error(ErrorKind::user, launch.call, fmt::format("check(): the arguments are on {}", launch.device),
+                "the checker runs kernels on the simulated Hopper: pass buffers of Device::sim(), or host memory");
+  }
+  CheckReport report;
+  report.config = launch.config;
+  if (!launch.kernel) return report;
+  report.kernel = launch.kernel->name;
+  Check(launch, options, report).run();
+  return report;
+}
+
+}  // namespace tessera::detail

@@ -1,0 +1,26 @@
+// What a call of a kernel would launch, for those who want to do something else with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/thread.hpp"
+#include "tessera/core/finding.hpp"
+#include "tessera/runtime/kernel.hpp"
+
+namespace tessera::detail {
+
+struct KernelImpl::Launchable {
+  std::shared_ptr<const ir::thread::Kernel> kernel;  // null: a launch without blocks
+  std::string config;
+  std::vector<std::int64_t> values;  // of the kernel's parameters; pointers as integers
+  std::vector<std::size_t> bytes;    // of the buffers
+  bool simulated = false;
+  std::string device;
+  SourceLoc call;
+};
+
+}  // namespace tessera::detail

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -18,8 +19,8 @@ class ReportTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const ::testing::TestInfo* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              ("tessera_" + std::string(info->test_suite_name()) + "_" + info->name());
+    folder_ = std::filesystem::temp_directory_path() / ("tessera_" + std::string(info->test_suite_name()) + "_" +
+                                                        info->name() + "_" + std::to_string(::getpid()));
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_ / "src dir");
     std::filesystem::current_path(folder_);

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "check/hazard_text.hpp"
 #include "example_report.hpp"

@@ -9,7 +9,15 @@
 namespace tessera {
 namespace {
 
-// The user's source line, if the file can still be read where the compiler saw it.
+void append_located(std::string& out, const SourceLoc& loc, const char* severity, const std::string& message) {
+  if (loc.known()) fmt::format_to(std::back_inserter(out), "{}:{}: ", loc.file, loc.line);
+  fmt::format_to(std::back_inserter(out), "{}: {}", severity, message);
+  const std::string line = source_line(loc);
+  if (!line.empty()) fmt::format_to(std::back_inserter(out), "\n{:5} | {}", loc.line, line);
+}
+
+}  // namespace
+
 std::string source_line(const SourceLoc& loc) {
   if (!loc.known()) return {};
   std::ifstream file(loc.file);
@@ -19,15 +27,6 @@ std::string source_line(const SourceLoc& loc) {
   }
   return line;
 }
-
-void append_located(std::string& out, const SourceLoc& loc, const char* severity, const std::string& message) {
-  if (loc.known()) fmt::format_to(std::back_inserter(out), "{}:{}: ", loc.file, loc.line);
-  fmt::format_to(std::back_inserter(out), "{}: {}", severity, message);
-  const std::string line = source_line(loc);
-  if (!line.empty()) fmt::format_to(std::back_inserter(out), "\n{:5} | {}", loc.line, line);
-}
-
-}  // namespace
 
 std::string format_diagnostic(const Diagnostic& diagnostic, const char* severity) {
   std::string out;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -58,13 +57,6 @@ inline KernelPtr trace_body(const Program::Body& body) {
   });
 }
 inline std::string text_of(const Program::Body& body) { return ir::tile::to_string(*trace_body(body), false); }
-
-inline std::string source_line(const SourceLoc& loc) {
-  std::ifstream file(loc.file);
-  std::string line;
-  for (std::uint32_t i = 0; i < loc.line; ++i) std::getline(file, line);
-  return line;
-}
 
 // The text of the user error that `run` throws, whose first diagnostic must point at a line marked `// <- error`, and
 // whose every diagnostic must say how to fix it.

@@ -45,6 +45,9 @@ class Error : public std::exception {
   std::string text_;
 };
 
+// The user's source line, if the file can still be read where the compiler saw it; empty otherwise.
+std::string source_line(const SourceLoc& loc);
+
 // One diagnostic as text, in the form that `Error::what` uses; `severity` is "error", "warning" or "remark".
 std::string format_diagnostic(const Diagnostic& diagnostic, const char* severity);
 

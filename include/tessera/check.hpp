@@ -26,6 +26,7 @@ struct CheckReport {
   std::string kernel;
   std::string config;                  // of the candidate that was checked
   std::vector<Finding> findings;       // most telling first, each kind once for each pair of lines
+  std::uint64_t waived = 0;            // findings that a comment on their line allows (docs/checker.md)
   std::vector<std::string> schedules;  // that were run, in order
   std::uint64_t blocks = 0;            // executed, over all schedules
   std::uint64_t statements = 0;        // of warps

@@ -129,7 +129,7 @@ class Check {
     run_all(schedules);
     if (options_.orderings > 1) run_all(deviations());
     report_.findings = findings_.merged();
-    report_.waived = take_waived(report_.findings);
+    report_.waived = checker::take_waived(report_.findings);
     if (options_.timeline) draw();
   }
 
@@ -196,7 +196,7 @@ class Check {
     sim::Options run = options_of(schedule, findings);
     run.timeline = &timeline;
     sim::run(*launch_.kernel, RunMemory(launch_).arguments(), run);
-    report_.timeline_html = check::timeline_html(timeline, report_.findings);
+    report_.timeline_html = checker::timeline_html(timeline, report_.findings);
   }
 
   const Launchable& launch_;

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::check {
+namespace tessera::checker {
 
 namespace {
 
@@ -36,4 +36,4 @@ std::uint64_t take_waived(std::vector<Finding>& findings) {
   }));
 }
 
-}  // namespace tessera::check
+}  // namespace tessera::checker

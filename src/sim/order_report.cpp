@@ -152,22 +152,20 @@ std::string Order::missing_step(const AccessInfo& earlier, const AccessInfo& lat
       line_of(earlier.stmt), line_of(later.stmt));
 }
 
-void Order::report_race(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict, const std::string* param,
-                        std::uint32_t offset, int cta) {
+void Order::report_race(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict, std::uint32_t param,
+                        std::uint64_t offset, int cta) {
   const Hazard hazard = verdict == Verdict::unfenced ? Hazard::proxy_fence : Hazard::race;
   if (const auto seen = seen_.find(key_of(hazard, loc_of(later.stmt), loc_of(earlier.stmt))); seen != seen_.end()) {
     ++findings_[seen->second].count;
     return;
   }
   std::string object, element;
-  if (param != nullptr) {
-    object = *param;
-    element = fmt::format("byte {}", offset);
-    for (const auto& p : program_.kernel->params) {
-      if (p.name == *param) element = fmt::format("element {}", offset / static_cast<std::uint32_t>(size_of(p.type)));
-    }
+  if (param != no_param) {
+    const ir::Param& p = program_.kernel->params[param];
+    object = p.name;
+    element = fmt::format("element {}", static_cast<std::int64_t>(offset) / size_of(p.type));
   } else {
-    element = tile_at(cta, offset, &object);
+    element = tile_at(cta, static_cast<std::uint32_t>(offset), &object);
   }
   const std::string what =
       fmt::format("the {} of {} {} {} of {}, which the {} of {} {}", noun(later), line_of(later.stmt), verb(later),

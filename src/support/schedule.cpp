@@ -20,7 +20,7 @@ std::optional<T> number(std::string_view text) {
 }
 
 // "12.1,40.2"
-std::optional<std::vector<Schedule::Choice>> choices(std::string_view text) {
+std::optional<std::vector<Schedule::Choice>> parse_choices(std::string_view text) {
   std::vector<Schedule::Choice> result;
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(','), text.size());
@@ -45,7 +45,7 @@ Schedule Schedule::parse(std::string_view text, SourceLoc loc) {
     if (const auto seed = number<std::uint64_t>(text.substr(random_prefix.size()))) return random(*seed);
   }
   if (text.starts_with(order_prefix)) {
-    if (const auto list = choices(text.substr(order_prefix.size()))) return {Kind::order, 0, *list};
+    if (const auto list = parse_choices(text.substr(order_prefix.size()))) return {Kind::order, 0, *list};
   }
   throw Error(ErrorKind::user, loc, fmt::format("\"{}\" is not a schedule of the simulated Hopper", text),
               "use eager, lazy, random:SEED with a number of up to 64 bits, for example random:1, or an order that a "

@@ -13,36 +13,45 @@ namespace {
 
 std::string counted(std::uint64_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
-// "random:7" is member 7 of the family "random:".
-struct Member {
-  std::string_view family;
-  std::uint64_t number = 0;
-};
-std::optional<Member> member_of(std::string_view schedule) {
-  const std::size_t colon = schedule.rfind(':');
+// "random:7" is member 7 of the family "random"; "order:3.1" is one of a family without numbers.
+std::string_view family_of(std::string_view schedule) { return schedule.substr(0, schedule.find(':')); }
+std::optional<std::uint64_t> member_of(std::string_view schedule) {
+  const std::size_t colon = schedule.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  Member member{schedule.substr(0, colon + 1)};
+  std::uint64_t number = 0;
   const char* end = schedule.data() + schedule.size();
-  const auto [rest, status] = std::from_chars(schedule.data() + colon + 1, end, member.number);
+  const auto [rest, status] = std::from_chars(schedule.data() + colon + 1, end, number);
   if (status != std::errc{} || rest != end) return std::nullopt;
-  return member;
+  return number;
 }
 
-// "eager, lazy, random:1 to 6": members of a family that count on are one entry.
+// Those from `first` on that are listed as one: numbers that count on, else more of one family than are worth reading.
+struct Group {
+  std::size_t size = 1;
+  std::string text;
+};
+Group group_at(const std::vector<std::string>& schedules, std::size_t first) {
+  constexpr std::size_t worth_reading = 3;
+  const std::optional<std::uint64_t> start = member_of(schedules[first]);
+  std::size_t counting = 1, family = 1;
+  const auto same = [&](std::size_t n) {
+    return first + n < schedules.size() && family_of(schedules[first + n]) == family_of(schedules[first]);
+  };
+  while (start && same(counting) && member_of(schedules[first + counting]) == *start + counting) ++counting;
+  if (counting > 1) return {counting, fmt::format("{} to {}", schedules[first], *start + counting - 1)};
+  while (same(family) && !member_of(schedules[first + family])) ++family;
+  if (start || family <= worth_reading) return {1, schedules[first]};
+  return {family, fmt::format("{} of {}", family, family_of(schedules[first]))};
+}
+
+// "eager, lazy, random:1 to 6, 64 of order"
 std::string schedule_list(const std::vector<std::string>& schedules) {
   std::string list;
   for (std::size_t first = 0; first < schedules.size();) {
-    const std::optional<Member> start = member_of(schedules[first]);
-    std::size_t next = first + 1;
-    while (start && next < schedules.size()) {
-      const std::optional<Member> member = member_of(schedules[next]);
-      if (!member || member->family != start->family || member->number != start->number + (next - first)) break;
-      ++next;
-    }
+    const Group group = group_at(schedules, first);
     if (!list.empty()) list += ", ";
-    list += schedules[first];
-    if (next - first > 1) list += fmt::format(" to {}", start->number + (next - first - 1));
-    first = next;
+    list += group.text;
+    first += group.size;
   }
   return list;
 }

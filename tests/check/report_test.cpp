@@ -61,6 +61,15 @@ TEST_F(ReportText, OnlySchedulesThatCountOnAreJoined) {
   EXPECT_THAT(report.text(), HasSubstr("(random:1, ordering:2 to 3, random:x, random:3, random:4 , random:5)"));
 }
 
+TEST_F(ReportText, ManyOrdersAreCounted) {
+  CheckReport report;
+  report.schedules = {"lazy", "order:", "order:1.1", "order:2.1,3.1"};
+  EXPECT_THAT(report.text(), HasSubstr("4 schedules (lazy, order:, order:1.1, order:2.1,3.1)"));
+  report.schedules.push_back("order:4.1");
+  report.schedules.push_back("eager");
+  EXPECT_THAT(report.text(), HasSubstr("6 schedules (lazy, 4 of order, eager)"));
+}
+
 TEST_F(ReportJson, HasEveryField) {
   const CheckReport report = example();
   const json j = json::parse(report.json());

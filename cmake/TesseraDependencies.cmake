@@ -2,6 +2,7 @@
 # from headers, so that nothing but glibc is looked for at run time (the CUDA libraries are opened by name when asked for).
 find_package(nlohmann_json REQUIRED)
 find_package(Threads REQUIRED)
+find_package(CLI11 REQUIRED)
 
 if(TESSERA_PORTABLE)
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a)

@@ -128,8 +128,25 @@ KernelResults check(const Device& device, Matmul<T>& matmul, const Oracle& oracl
   return results;
 }
 
+// --check: hazards of all schedules in place of a run.
+template <class T>
+int check_all(const Options& options) {
+  const std::int64_t m = options.size[0], n = options.size[1], k = options.size[2];
+  const Device device = Device::sim();
+  const auto a = device.randn<T>({m, k}, 1), b = device.randn<T>({n, k}, 2);
+  auto c = device.empty<T>({m, n});
+  bool clean = true;
+  for (const std::string& version : options.versions) {
+    const CheckReport report = make_matmul<T>(version, options.config)->check({}, m, n, k, a, b, c);
+    std::printf("%s: %s", version.c_str(), report.text().c_str());
+    clean = clean && report.clean();
+  }
+  return clean ? 0 : 1;
+}
+
 template <class T>
 int run(const Options& options) {
+  if (options.check) return check_all<T>(options);
   const std::int64_t m = options.size[0], n = options.size[1], k = options.size[2];
   const Device device = make_device(options);
   const auto a = device.randn<T>({m, k}, 1), b = device.randn<T>({n, k}, 2);

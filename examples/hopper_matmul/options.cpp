@@ -10,7 +10,7 @@ namespace hopper_matmul {
 std::optional<int> parse(int argc, char** argv, Options& options) {
   CLI::App app{
       "c = a·bᵀ on Hopper's tensor cores, checked against an independent reference.\n"
-      "Exit code: 0 right, 1 wrong result, 2 wrong use, 3 the device or the compiler failed.",
+      "Exit code: 0 right, 1 wrong result (with --check: findings), 2 wrong use, 3 the device or the compiler failed.",
       "hopper_matmul"};
   app.add_option("--version", options.versions, "which steps of the ladder, all in one run")
       ->expected(1, static_cast<int>(version_names().size()))
@@ -26,12 +26,13 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   app.add_option("--device", options.device, "auto: the first Hopper GPU, else the simulated Hopper")
       ->check(CLI::IsMember({"auto", "sim", "cuda"}))
       ->capture_default_str();
-  app.add_option("--schedule", options.schedule, "of the simulated Hopper: eager, lazy or random:SEED")
+  app.add_option("--schedule", options.schedule, "of the simulated Hopper: eager, lazy, random:SEED, or an order that a report named")
       ->capture_default_str();
   app.add_option("--config", options.config, "e.g. block_m=64,block_n=128,block_k=64; without it the kernel is tuned");
   app.add_option("--launches", options.launches, "launches, each checked")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  app.add_flag("--check", options.check, "check the kernels for hazards of all schedules, on the simulated Hopper");
   app.add_flag("--bench", options.bench, "measure against cuBLAS in the same run");
   app.add_option("--json", options.json, "write the results to this file");
   try {

@@ -16,6 +16,7 @@ struct Options {
   std::string schedule = "eager";
   std::string config;  // of the only version; empty: tuned
   int launches = 1;
+  bool check = false;
   bool bench = false;
   std::string json;
 };

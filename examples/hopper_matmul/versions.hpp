@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/check.hpp"
 #include "tessera/tessera.hpp"
 
 namespace hopper_matmul {
@@ -24,6 +25,9 @@ class Matmul {
   virtual ~Matmul() = default;
   virtual void launch(void* stream, std::int64_t m, std::int64_t n, std::int64_t k, const tessera::Buffer<Element>& a,
                       const tessera::Buffer<Element>& b, tessera::Buffer<Element>& c) = 0;
+  virtual tessera::CheckReport check(const tessera::CheckOptions& options, std::int64_t m, std::int64_t n,
+                                     std::int64_t k, const tessera::Buffer<Element>& a,
+                                     const tessera::Buffer<Element>& b, tessera::Buffer<Element>& c) = 0;
   virtual tessera::Report report() const = 0;
 };
 

@@ -21,6 +21,10 @@ class MatmulOf final : public Matmul<Element> {
               const Buffer<Element>& b, Buffer<Element>& c) override {
     kernel_.launch({.stream = stream}, m, n, k, a, b, c);
   }
+  CheckReport check(const CheckOptions& options, std::int64_t m, std::int64_t n, std::int64_t k,
+                    const Buffer<Element>& a, const Buffer<Element>& b, Buffer<Element>& c) override {
+    return check_with(options, kernel_, m, n, k, a, b, c);
+  }
   Report report() const override { return kernel_.report(); }
 
  private:

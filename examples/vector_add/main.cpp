@@ -1,5 +1,7 @@
 // A first kernel: c = a + b.
 #include <cstdio>
+#include <string_view>
+#include <tessera/check.hpp>
 #include <tessera/tessera.hpp>
 
 using namespace tessera;
@@ -17,13 +19,19 @@ struct VectorAdd : Script {
   }
 };
 
-int main() try {
+int main(int argc, char** argv) try {
   const int n = 100003;
-  Device device = Device::best();
+  const bool checking = argc > 1 && std::string_view(argv[1]) == "--check";
+  Device device = checking ? Device::sim() : Device::best();
   auto a = device.randn<float>({n}), b = device.randn<float>({n});
   auto c = device.empty<float>({n});
 
   Kernel<VectorAdd> add;
+  if (checking) {
+    const CheckReport report = check(add, n, a, b, c);
+    std::puts(report.text().c_str());
+    return report.clean() ? 0 : 1;
+  }
   add(n, a, b, c);
 
   const auto x = a.to_host(), y = b.to_host(), sum = c.to_host();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,6 +38,14 @@ struct CheckReport {
   std::string json() const;   // an object; tessera-check documents its fields
   std::string sarif() const;  // SARIF 2.1.0, for editors and code review
 };
+
+// Checks that a program offers to the command: a name ("hopper_matmul/v6"), and what to run.
+using RegisteredCheck = std::function<CheckReport(const CheckOptions&)>;
+// Returns true, so that a namespace-scope constant can do it. Throws a user Error for a name that is taken or empty.
+bool register_check(std::string name, RegisteredCheck check, SourceLoc loc = SourceLoc::here());
+// The command over what is registered, as a whole main function; --help describes it. Returns the exit code: 0 no
+// finding, 1 findings, 2 wrong use, 3 a check could not run.
+int check_main(int argc, char** argv);
 
 namespace detail {
 CheckReport check(KernelImpl& kernel, std::span<const Argument> arguments, const Device* device,

@@ -43,7 +43,8 @@ std::string CheckReport::json() const {
   for (const Finding& finding : findings) list.push_back(finding_json(finding));
   const ordered_json json = {{"tessera_check", format}, {"version", TESSERA_VERSION}, {"kernel", kernel},
                              {"config", config},        {"clean", clean()},           {"schedules", schedules},
-                             {"blocks", blocks},        {"statements", statements},   {"findings", list}};
+                             {"blocks", blocks},        {"statements", statements},   {"waived", waived},
+                             {"findings", list}};
   // Names and source lines are the user's, in whatever encoding: what is not UTF-8 must not throw.
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }

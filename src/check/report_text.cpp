@@ -63,9 +63,11 @@ std::string subject(const CheckReport& report) {
 
 std::string work_done(const CheckReport& report) {
   if (report.schedules.empty()) return "no schedule was run";
-  return fmt::format("{} ({}), {} and {} of warps run", counted(report.schedules.size(), "schedule"),
-                     schedule_list(report.schedules), counted(report.blocks, "block"),
-                     counted(report.statements, "statement"));
+  std::string text = fmt::format("{} ({}), {} and {} of warps run", counted(report.schedules.size(), "schedule"),
+                                 schedule_list(report.schedules), counted(report.blocks, "block"),
+                                 counted(report.statements, "statement"));
+  if (report.waived != 0) text += fmt::format("; {} waived in the source", counted(report.waived, "finding"));
+  return text;
 }
 
 std::string times_seen(const Finding& finding) {

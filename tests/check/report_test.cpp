@@ -81,7 +81,8 @@ TEST_F(ReportJson, HasEveryField) {
   EXPECT_EQ(j["schedules"].get<std::vector<std::string>>(), report.schedules);
   EXPECT_EQ(j["blocks"], 24);
   EXPECT_EQ(j["statements"], 1234567);
-  EXPECT_EQ(j.size(), 9u);
+  EXPECT_EQ(j["waived"], 0);
+  EXPECT_EQ(j.size(), 10u);
   ASSERT_EQ(j["findings"].size(), 2u);
 }
 

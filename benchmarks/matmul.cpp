@@ -52,18 +52,6 @@ struct Line {
   double ratio() const { return std::min(cublas_us, best_us) / ours_us; }
 };
 
-template <class Launch>
-int fastest(const Device& device, int algorithms, Launch launch) {
-  std::vector<examples::Contender> contenders;
-  for (int i = 0; i < algorithms; ++i) {
-    contenders.push_back({std::to_string(i), [&launch, i](void* stream) { launch(i, stream); }});
-  }
-  const auto timings = examples::measure(device.ordinal(), nullptr, contenders, 10);
-  const auto best = std::min_element(timings.begin(), timings.end(),
-                                     [](const auto& x, const auto& y) { return x.median_ms < y.median_ms; });
-  return std::stoi(best->name);
-}
-
 // Elements that are further from cuBLAS's than rounding of the result and another order of summation explain.
 template <class Out>
 std::int64_t differences(const Buffer<Out>& ours, const Buffer<Out>& theirs, std::int64_t k) {
@@ -97,7 +85,7 @@ Line measure(const Device& device, const Size& s, int rounds) {
   run(0, nullptr);
   device.synchronize();
   line.wrong = differences(c, reference, s.k);
-  line.best = fastest(device, line.algorithms, run);
+  line.best = examples::fastest(device.ordinal(), line.algorithms, run, 10);
   std::vector<examples::Contender> contenders = {
       {"default", [&](void* stream) { run(0, stream); }},
       {"best", [&](void* stream) { run(line.best, stream); }},

@@ -76,6 +76,17 @@ std::vector<Timing> measure(int device, void* stream, const std::vector<Contende
   return result;
 }
 
+int fastest(int device, int count, const std::function<void(int, void* stream)>& launch, int rounds) {
+  std::vector<Contender> variants;
+  for (int i = 0; i < count; ++i) {
+    variants.push_back({std::to_string(i), [&launch, i](void* stream) { launch(i, stream); }});
+  }
+  const std::vector<Timing> timings = measure(device, nullptr, variants, rounds);
+  const auto best = std::min_element(timings.begin(), timings.end(),
+                                     [](const Timing& x, const Timing& y) { return x.median_ms < y.median_ms; });
+  return static_cast<int>(best - timings.begin());
+}
+
 std::vector<Row> rows_of(const std::vector<Timing>& timings, double operations, const std::string& baseline) {
   double baseline_ms = 0;
   for (const Timing& timing : timings) {

@@ -25,6 +25,9 @@ struct Timing {
 // overwritten, so that nothing of a run's operands is left in it.
 std::vector<Timing> measure(int device, void* stream, const std::vector<Contender>& contenders, int rounds = 20);
 
+// Which of `count` variants is fastest: launch(i, stream) enqueues one run of variant i.
+int fastest(int device, int count, const std::function<void(int, void* stream)>& launch, int rounds = 12);
+
 // A row of the table of results.
 struct Row {
   std::string name;

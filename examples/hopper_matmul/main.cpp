@@ -1,5 +1,4 @@
 // Runs, checks and measures the matmul kernels: hopper_matmul --help.
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -65,19 +64,6 @@ Oracle make_oracle(const Device& device, const Buffer<T>& a_buffer, const Buffer
   return oracle;
 }
 
-// The library's algorithm that is fastest here, of those that its heuristic proposes.
-template <class Launch>
-int fastest_algorithm(const Device& device, jit::CublasLtMatmul& library, Launch launch) {
-  std::vector<examples::Contender> algorithms;
-  for (int i = 0; i < library.algorithms(); ++i) {
-    algorithms.push_back({std::to_string(i), [&launch, i](void* stream) { launch(i, stream); }});
-  }
-  const auto timings = examples::measure(device.ordinal(), nullptr, algorithms, 12);
-  const auto best = std::min_element(timings.begin(), timings.end(),
-                                     [](const auto& x, const auto& y) { return x.median_ms < y.median_ms; });
-  return std::stoi(best->name);
-}
-
 // All kernels and NVIDIA's library into the same output, in the same run: its default choice and the best of the first
 // sixteen that it proposes. Shares are of the faster of these two.
 template <class T>
@@ -89,7 +75,7 @@ void bench(const Device& device, std::vector<std::unique_ptr<Matmul<T>>>& kernel
   const auto run_library = [&](int algorithm, void* stream) {
     library.run(algorithm, a.data(), b.data(), c.data(), stream);
   };
-  const int best = fastest_algorithm(device, library, run_library);
+  const int best = examples::fastest(device.ordinal(), library.algorithms(), run_library);
   std::vector<examples::Contender> contenders = {
       {"cublas", [&](void* stream) { cublas.gemm(dtype_of<T>, m, n, k, a.data(), b.data(), c.data(), stream); }},
       {"cublaslt", [&, best](void* stream) { run_library(best, stream); }}};

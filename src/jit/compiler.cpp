@@ -33,35 +33,26 @@ struct Nvrtc {
   int (*cubin_size)(Program, std::size_t*) = nullptr;
   int (*cubin)(Program, char*) = nullptr;
   const char* (*error_string)(int) = nullptr;
-  std::string missing;  // the first entry point that the library lacks
 
   Nvrtc() {
-    if (!library.loaded()) return;
-    bind(version, "nvrtcVersion");
-    bind(create, "nvrtcCreateProgram");
-    bind(destroy, "nvrtcDestroyProgram");
-    bind(compile, "nvrtcCompileProgram");
-    bind(log_size, "nvrtcGetProgramLogSize");
-    bind(log, "nvrtcGetProgramLog");
-    bind(cubin_size, "nvrtcGetCUBINSize");
-    bind(cubin, "nvrtcGetCUBIN");
-    bind(error_string, "nvrtcGetErrorString");
+    library.bind(version, "nvrtcVersion");
+    library.bind(create, "nvrtcCreateProgram");
+    library.bind(destroy, "nvrtcDestroyProgram");
+    library.bind(compile, "nvrtcCompileProgram");
+    library.bind(log_size, "nvrtcGetProgramLogSize");
+    library.bind(log, "nvrtcGetProgramLog");
+    library.bind(cubin_size, "nvrtcGetCUBINSize");
+    library.bind(cubin, "nvrtcGetCUBIN");
+    library.bind(error_string, "nvrtcGetErrorString");
   }
 
-  bool usable() const { return library.loaded() && missing.empty(); }
+  bool usable() const { return library.loaded() && library.missing().empty(); }
 
   std::string why_not() const {
     if (!library.loaded()) {
       return fmt::format("NVRTC, CUDA's run-time compiler, was not found: looked for {}", library.looked_for());
     }
-    return fmt::format("the library found as NVRTC has no {}: looked for {}", missing, library.looked_for());
-  }
-
- private:
-  template <class F>
-  void bind(F& function, const char* name) {
-    function = reinterpret_cast<F>(library.symbol(name));
-    if (function == nullptr && missing.empty()) missing = name;
+    return fmt::format("the library found as NVRTC has no {}: looked for {}", library.missing(), library.looked_for());
   }
 };
 

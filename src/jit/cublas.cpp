@@ -22,31 +22,17 @@ struct Library {
   int (*gemm)(void*, int, int, std::int64_t, std::int64_t, std::int64_t, const void*, const void*, int, std::int64_t,
               const void*, int, std::int64_t, const void*, void*, int, std::int64_t, int, int) = nullptr;
   const char* (*status)(int) = nullptr;
-  const char* missing = nullptr;
 
   Library() {
-    if (!library.loaded()) return;
-    const auto bind = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.symbol(name));
-      if (function == nullptr && missing == nullptr) missing = name;
-    };
-    bind(create, "cublasCreate_v2");
-    bind(destroy, "cublasDestroy_v2");
-    bind(version, "cublasGetVersion_v2");
-    bind(set_stream, "cublasSetStream_v2");
-    bind(gemm, "cublasGemmEx_64");
-    bind(status, "cublasGetStatusString");
+    library.bind(create, "cublasCreate_v2");
+    library.bind(destroy, "cublasDestroy_v2");
+    library.bind(version, "cublasGetVersion_v2");
+    library.bind(set_stream, "cublasSetStream_v2");
+    library.bind(gemm, "cublasGemmEx_64");
+    library.bind(status, "cublasGetStatusString");
   }
 
-  std::string why_not() const {
-    if (!library.loaded()) {
-      return fmt::format("cuBLAS was not found: looked for {} (the loader says: {})", library.looked_for(),
-                         library.reason());
-    }
-    return missing == nullptr
-               ? std::string()
-               : fmt::format("the library found as cuBLAS has no {}: looked for {}", missing, library.looked_for());
-  }
+  std::string why_not() const { return library.why_not("cuBLAS"); }
 };
 
 const Library& cublas() {

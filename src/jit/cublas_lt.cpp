@@ -46,38 +46,24 @@ struct Library {
   int (*heuristic)(void*, void*, void*, void*, void*, void*, void*, int, Proposal*, int*) = nullptr;
   int (*matmul)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
                 void*, void*, const void*, void*, std::size_t, void*) = nullptr;
-  const char* missing = nullptr;
 
   Library() {
-    if (!library.loaded()) return;
-    const auto bind = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.symbol(name));
-      if (function == nullptr && missing == nullptr) missing = name;
-    };
-    bind(create, "cublasLtCreate");
-    bind(destroy, "cublasLtDestroy");
-    bind(version, "cublasLtGetVersion");
-    bind(desc_create, "cublasLtMatmulDescCreate");
-    bind(desc_destroy, "cublasLtMatmulDescDestroy");
-    bind(desc_set, "cublasLtMatmulDescSetAttribute");
-    bind(layout_create, "cublasLtMatrixLayoutCreate");
-    bind(layout_destroy, "cublasLtMatrixLayoutDestroy");
-    bind(preference_create, "cublasLtMatmulPreferenceCreate");
-    bind(preference_destroy, "cublasLtMatmulPreferenceDestroy");
-    bind(preference_set, "cublasLtMatmulPreferenceSetAttribute");
-    bind(heuristic, "cublasLtMatmulAlgoGetHeuristic");
-    bind(matmul, "cublasLtMatmul");
+    library.bind(create, "cublasLtCreate");
+    library.bind(destroy, "cublasLtDestroy");
+    library.bind(version, "cublasLtGetVersion");
+    library.bind(desc_create, "cublasLtMatmulDescCreate");
+    library.bind(desc_destroy, "cublasLtMatmulDescDestroy");
+    library.bind(desc_set, "cublasLtMatmulDescSetAttribute");
+    library.bind(layout_create, "cublasLtMatrixLayoutCreate");
+    library.bind(layout_destroy, "cublasLtMatrixLayoutDestroy");
+    library.bind(preference_create, "cublasLtMatmulPreferenceCreate");
+    library.bind(preference_destroy, "cublasLtMatmulPreferenceDestroy");
+    library.bind(preference_set, "cublasLtMatmulPreferenceSetAttribute");
+    library.bind(heuristic, "cublasLtMatmulAlgoGetHeuristic");
+    library.bind(matmul, "cublasLtMatmul");
   }
 
-  std::string why_not() const {
-    if (!library.loaded()) {
-      return fmt::format("cublasLt was not found: looked for {} (the loader says: {})", library.looked_for(),
-                         library.reason());
-    }
-    return missing == nullptr
-               ? std::string()
-               : fmt::format("the library found as cublasLt has no {}: looked for {}", missing, library.looked_for());
-  }
+  std::string why_not() const { return library.why_not("cublasLt"); }
 };
 
 const Library& lt() {

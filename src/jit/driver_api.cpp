@@ -62,52 +62,46 @@ CuHandle primary_context(int ordinal) {
 
 }  // namespace
 
-const char* DriverApi::bind_all() {
-  const char* missing = nullptr;
-  const auto bind = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.symbol(name));
-    if (function == nullptr && missing == nullptr) missing = name;
-  };
-  bind(init, "cuInit");
-  bind(driver_version, "cuDriverGetVersion");
-  bind(device_count, "cuDeviceGetCount");
-  bind(device_get, "cuDeviceGet");
-  bind(device_name, "cuDeviceGetName");
-  bind(device_attribute, "cuDeviceGetAttribute");
-  bind(device_total_memory, "cuDeviceTotalMem_v2");
-  bind(primary_retain, "cuDevicePrimaryCtxRetain");
-  bind(context_get, "cuCtxGetCurrent");
-  bind(context_set, "cuCtxSetCurrent");
-  bind(context_push, "cuCtxPushCurrent_v2");
-  bind(context_pop, "cuCtxPopCurrent_v2");
-  bind(context_synchronize, "cuCtxSynchronize");
-  bind(module_load, "cuModuleLoadData");
-  bind(module_unload, "cuModuleUnload");
-  bind(module_function, "cuModuleGetFunction");
-  bind(function_get, "cuFuncGetAttribute");
-  bind(function_set, "cuFuncSetAttribute");
-  bind(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-  bind(launch, "cuLaunchKernel");
-  bind(launch_with_attributes, "cuLaunchKernelEx");
-  bind(mem_alloc, "cuMemAlloc_v2");
-  bind(mem_free, "cuMemFree_v2");
-  bind(copy_in, "cuMemcpyHtoD_v2");
-  bind(copy_out, "cuMemcpyDtoH_v2");
-  bind(copy_across, "cuMemcpyDtoDAsync_v2");
-  bind(fill8, "cuMemsetD8Async");
-  bind(stream_create, "cuStreamCreate");
-  bind(stream_destroy, "cuStreamDestroy_v2");
-  bind(stream_synchronize, "cuStreamSynchronize");
-  bind(event_create, "cuEventCreate");
-  bind(event_destroy, "cuEventDestroy_v2");
-  bind(event_record, "cuEventRecord");
-  bind(event_synchronize, "cuEventSynchronize");
-  bind(event_elapsed, "cuEventElapsedTime");
-  bind(pointer_attribute, "cuPointerGetAttribute");
-  bind(encode_tiled, "cuTensorMapEncodeTiled");
-  bind(error_name, "cuGetErrorName");
-  bind(error_string, "cuGetErrorString");
-  return missing;
+void DriverApi::bind_all() {
+  library.bind(init, "cuInit");
+  library.bind(driver_version, "cuDriverGetVersion");
+  library.bind(device_count, "cuDeviceGetCount");
+  library.bind(device_get, "cuDeviceGet");
+  library.bind(device_name, "cuDeviceGetName");
+  library.bind(device_attribute, "cuDeviceGetAttribute");
+  library.bind(device_total_memory, "cuDeviceTotalMem_v2");
+  library.bind(primary_retain, "cuDevicePrimaryCtxRetain");
+  library.bind(context_get, "cuCtxGetCurrent");
+  library.bind(context_set, "cuCtxSetCurrent");
+  library.bind(context_push, "cuCtxPushCurrent_v2");
+  library.bind(context_pop, "cuCtxPopCurrent_v2");
+  library.bind(context_synchronize, "cuCtxSynchronize");
+  library.bind(module_load, "cuModuleLoadData");
+  library.bind(module_unload, "cuModuleUnload");
+  library.bind(module_function, "cuModuleGetFunction");
+  library.bind(function_get, "cuFuncGetAttribute");
+  library.bind(function_set, "cuFuncSetAttribute");
+  library.bind(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  library.bind(launch, "cuLaunchKernel");
+  library.bind(launch_with_attributes, "cuLaunchKernelEx");
+  library.bind(mem_alloc, "cuMemAlloc_v2");
+  library.bind(mem_free, "cuMemFree_v2");
+  library.bind(copy_in, "cuMemcpyHtoD_v2");
+  library.bind(copy_out, "cuMemcpyDtoH_v2");
+  library.bind(copy_across, "cuMemcpyDtoDAsync_v2");
+  library.bind(fill8, "cuMemsetD8Async");
+  library.bind(stream_create, "cuStreamCreate");
+  library.bind(stream_destroy, "cuStreamDestroy_v2");
+  library.bind(stream_synchronize, "cuStreamSynchronize");
+  library.bind(event_create, "cuEventCreate");
+  library.bind(event_destroy, "cuEventDestroy_v2");
+  library.bind(event_record, "cuEventRecord");
+  library.bind(event_synchronize, "cuEventSynchronize");
+  library.bind(event_elapsed, "cuEventElapsedTime");
+  library.bind(pointer_attribute, "cuPointerGetAttribute");
+  library.bind(encode_tiled, "cuTensorMapEncodeTiled");
+  library.bind(error_name, "cuGetErrorName");
+  library.bind(error_string, "cuGetErrorString");
 }
 
 DriverApi::DriverApi() {
@@ -115,10 +109,10 @@ DriverApi::DriverApi() {
     unavailable = fmt::format("the NVIDIA driver was not found: looked for {}", library.looked_for());
     return;
   }
-  const char* missing = bind_all();
-  if (missing != nullptr) {
-    unavailable =
-        fmt::format("the NVIDIA driver found is too old, it has no {}: looked for {}", missing, library.looked_for());
+  bind_all();
+  if (!library.missing().empty()) {
+    unavailable = fmt::format("the NVIDIA driver found is too old, it has no {}: looked for {}", library.missing(),
+                              library.looked_for());
     return;
   }
   const CuResult code = init(0);

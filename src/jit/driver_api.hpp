@@ -83,7 +83,7 @@ struct DriverApi {
   DriverApi();
 
  private:
-  const char* bind_all();  // the first entry point that the library lacks, or null
+  void bind_all();
 };
 
 // The driver, loaded and initialised on first use; never throws.

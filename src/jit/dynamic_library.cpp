@@ -85,4 +85,12 @@ DynamicLibrary::DynamicLibrary(const Request& request) {
 
 void* DynamicLibrary::symbol(const char* name) const { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
 
+std::string DynamicLibrary::why_not(const char* what) const {
+  if (!loaded()) {
+    return fmt::format("{} was not found: looked for {} (the loader says: {})", what, looked_for_, reason_);
+  }
+  if (missing_.empty()) return {};
+  return fmt::format("the library found as {} has no {}: looked for {}", what, missing_, looked_for_);
+}
+
 }  // namespace tessera::jit

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "ir/register_file.hpp"
 #include "lang/tracer.hpp"
 
 namespace tessera::lang {
@@ -31,7 +32,7 @@ void check_grid(Tracer& t) {
 void check_registers(Tracer& t) {
   if (t.register_requests.empty() || t.kernel->warps % 4 != 0) return;
   const int threads = t.kernel->warps * 32, groups = threads / 128;
-  const int at_launch = std::min(65536 / threads / 8 * 8, 256);
+  const int at_launch = ir::launch_registers(threads);
   std::array<const RegisterRequest*, 8> largest{};
   for (const RegisterRequest& r : t.register_requests) {
     for (int g = r.group.begin / 128; g < (r.group.begin + r.group.count) / 128; ++g) {

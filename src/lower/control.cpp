@@ -5,7 +5,6 @@
 
 #include "lower/index_math.hpp"
 #include "lower/lowering.hpp"
-#include "passes/registers.hpp"
 #include "passes/walk.hpp"
 
 namespace tessera::lower {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/register_file.hpp"
 #include "lower/index_math.hpp"
-#include "passes/registers.hpp"
 #include "passes/shared_views.hpp"
 #include "passes/walk.hpp"
 
@@ -20,7 +20,7 @@ Lowering::Lowering(tile::Kernel& k, std::vector<Diagnostic>& r)
       remarks(r),
       group(k.root_group()),
       streamed(k.registers.size(), nullptr),
-      registers_now(static_cast<std::size_t>((k.warps + 3) / 4), passes::launch_registers(k.warps * 32)),
+      registers_now(static_cast<std::size_t>((k.warps + 3) / 4), launch_registers(k.warps * 32)),
       remote_arrivals(k.barriers.size(), false),
       arrays_(k.registers.size(), nullptr) {
   const passes::Walk walk(k);

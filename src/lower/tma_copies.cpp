@@ -1,7 +1,6 @@
 // Copies of the TMA engine: loads, stores, reductions and prefetches of boxes.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
 
 #include "lower/lowering.hpp"
@@ -98,6 +97,11 @@ std::vector<const Expr*> coordinates(Lowering& l, const Copy& s, const std::vect
   return coords;
 }
 
+// What `body` emits is done by one thread of the group, elected where it has several.
+void one_thread(Lowering& l, SourceLoc loc, const std::function<void()>& body) {
+  l.when(loc, l.group.count == 1 ? nullptr : l.x.leaf(ExprKind::elect_one, DType::boolean), body);
+}
+
 // issue(map, shared address, coordinates) for each box, in one thread of the group.
 void for_each_box(Lowering& l, const Copy& s, const tile::SharedView& shared,
                   const std::function<void(std::uint32_t, const Expr*, std::vector<const Expr*>)>& issue) {
@@ -106,8 +110,7 @@ void for_each_box(Lowering& l, const Copy& s, const tile::SharedView& shared,
   const std::uint32_t map = tensor_map(l, s, plan.box, shared.tensor->layout->swizzle());
   const Expr* offset = passes::engine_offset(l.x, shared, s.loc, s.call);
   const Expr* first = l.x.add(l.shared(shared.tensor->offset), l.x.cast(DType::u32, offset));
-  const Expr* one = l.group.count == 1 ? nullptr : l.x.leaf(ExprKind::elect_one, DType::boolean);
-  l.when(s.loc, one, [&] {
+  one_thread(l, s.loc, [&] {
     if (plan.boxes.size() > 1) first = l.let(s.loc, "tile", first);
     for (const auto& box : plan.boxes) issue(map, l.x.add(first, box.byte_offset), coordinates(l, s, box.origin));
   });
@@ -136,26 +139,12 @@ void lower_tma_store(Lowering& l, const tile::TmaStore& s) {
 void lower_tma_prefetch(Lowering& l, const tile::TmaPrefetch& s) {
   const Copy copy{"tma.prefetch", s.loc, *s.src, s.offsets};
   check_view(copy);
-  // Boxes of the map's limit of 256 elements a dimension.
-  std::vector<std::int64_t> box = s.extents;
-  for (std::int64_t& extent : box) {
-    std::int64_t part = std::min<std::int64_t>(extent, 256);
-    while (extent % part != 0) --part;
-    extent = part;
-  }
+  tile::Shape box;
+  for (const std::int64_t extent : s.extents) box.push_back(passes::box_extent(extent));
   const std::uint32_t map = tensor_map(l, copy, box, layout::SwizzleMode::none);
-  const Expr* one = l.group.count == 1 ? nullptr : l.x.leaf(ExprKind::elect_one, DType::boolean);
-  l.when(s.loc, one, [&] {
-    std::vector<std::int64_t> origin(box.size(), 0);
-    while (true) {
+  one_thread(l, s.loc, [&] {
+    for (const tile::Shape& origin : passes::box_origins(s.extents, box)) {
       l.emit<thread::TmaPrefetchBox>(s.loc, map, coordinates(l, copy, origin));
-      std::size_t d = box.size();
-      while (d-- > 0) {
-        origin[d] += box[d];
-        if (origin[d] < s.extents[d]) break;
-        origin[d] = 0;
-      }
-      if (d == static_cast<std::size_t>(-1)) return;
     }
   });
 }

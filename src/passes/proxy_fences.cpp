@@ -41,9 +41,6 @@ bool covers(const tile::Group& outer, const tile::Group& inner) {
   return !outer.elect && !outer.each_warp && outer.begin <= inner.begin &&
          inner.begin + inner.count <= outer.begin + outer.count;
 }
-bool meets(const tile::Group& a, const tile::Group& b) {
-  return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
-}
 bool is_loop(const Stmt* s) { return s->kind == StmtKind::control_For || s->kind == StmtKind::control_Loop; }
 
 class Fences {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/register_file.hpp"
 #include "passes/walk.hpp"
 #include "tessera/core/error.hpp"
 
@@ -31,10 +32,6 @@ std::int64_t fragment_words(const tile::RegisterTensor& t, std::size_t k_dim) {
 std::int64_t registers_of(const tile::RegisterTensor& tensor) { return words(tensor, tensor.layout->local_size()); }
 
 namespace {
-
-bool meets(const tile::Group& a, const tile::Group& b) {
-  return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
-}
 
 // What registers(n) leaves each warpgroup with: of several the last in the program.
 struct Reallocation {
@@ -80,12 +77,6 @@ void check_budget(const tile::Kernel& kernel, const std::vector<Reallocation>& g
 }
 
 }  // namespace
-
-int launch_registers(int threads) {
-  // An SM has four partitions of 16384 registers, over which the warps are dealt out in turn.
-  const int warps_a_partition = (threads + 127) / 128;
-  return std::min(256, 16384 / 32 / warps_a_partition / 8 * 8);
-}
 
 int register_limit(const tile::Group& group, const std::vector<int>& of_warpgroup) {
   return std::min(max_registers, of_warpgroup[static_cast<std::size_t>(group.begin / 128)]);
@@ -174,7 +165,9 @@ int choose_ctas_per_sm(const RegisterNeed& need, int threads, std::int64_t share
   const int tight_registers = wgmma ? 26 : 8;
   const std::int64_t by_shared = 233472 / (shared_bytes + 1024);
   const auto most = static_cast<int>(std::min<std::int64_t>({by_shared, 2048 / threads, 32}));
-  const auto fitting = [&](int registers) { return std::min(most, 65536 / (threads * ((registers + 7) / 8 * 8))); };
+  const auto fitting = [&](int registers) {
+    return std::min(most, registers_an_sm / (threads * ((registers + 7) / 8 * 8)));
+  };
   const int natural = fitting(std::min(need.estimate, max_registers));
   const int tight = fitting(need.tiles + tight_registers);
   return tight > natural ? tight : 1;

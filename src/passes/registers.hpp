@@ -12,8 +12,6 @@ inline constexpr int max_registers = 255;  // a thread's limit on sm_90
 // 32-bit registers that one thread holds of `tensor`.
 std::int64_t registers_of(const ir::tile::RegisterTensor& tensor);
 
-// What each thread is launched with where the compiler may use all of an SM for one block, in units of 8.
-int launch_registers(int threads);
 // Registers of a thread of each warpgroup, after registers(n). Throws a user Error where the groups together ask for
 // more than the block is launched with.
 std::vector<int> registers_of_warpgroups(ir::tile::Kernel& kernel);

@@ -105,6 +105,27 @@ namespace {
 
 }  // namespace
 
+std::int64_t box_extent(std::int64_t extent) {
+  std::int64_t part = std::min(extent, max_box_extent);
+  while (extent % part != 0) --part;
+  return part;
+}
+
+std::vector<tile::Shape> box_origins(const tile::Shape& shape, const tile::Shape& box) {
+  std::vector<tile::Shape> origins(1);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::vector<tile::Shape> longer;
+    for (const tile::Shape& outer : origins) {
+      for (std::int64_t at = 0; at < shape[d]; at += box[d]) {
+        longer.push_back(outer);
+        longer.back().push_back(at);
+      }
+    }
+    origins = std::move(longer);
+  }
+  return origins;
+}
+
 BoxPlan plan_boxes(const tile::SharedView& view, SourceLoc loc, const std::string& call) {
   const SharedLayout l = layout_of(view, loc, call);
   const tile::Shape shape = view.shape();
@@ -114,14 +135,9 @@ BoxPlan plan_boxes(const tile::SharedView& view, SourceLoc loc, const std::strin
     no_boxes(view, loc, call, fmt::format("rank {} is not 1..5", rank), "use 1 to 5 dimensions");
   // The innermost mode of the last dimension is a row of the box; other modes of that dimension select panels.
   std::int64_t row = 1;
-  std::vector<std::size_t> panel_modes;
   for (const std::int64_t m : groups[rank - 1]) {
     const auto mode = static_cast<std::size_t>(m);
-    if (l.mode_strides()[mode] == 1) {
-      row = l.mode_shape()[mode];
-    } else if (l.mode_shape()[mode] > 1) {
-      panel_modes.push_back(mode);
-    }
+    if (l.mode_strides()[mode] == 1) row = l.mode_shape()[mode];
   }
   BoxPlan plan;
   plan.box.assign(shape.begin(), shape.end());
@@ -136,7 +152,7 @@ BoxPlan plan_boxes(const tile::SharedView& view, SourceLoc loc, const std::strin
     no_boxes(view, loc, call, fmt::format("a box row of {} bytes is wider than the {}-byte swizzle", row_bytes, span),
              "use a wider swizzle, or panels of one swizzle span");
   }
-  if (row > 256) {
+  if (row > max_box_extent) {
     no_boxes(view, loc, call, fmt::format("a box row of {} elements is over the limit of 256", row),
              "make the last extent at most 256 elements, or use a swizzled layout, which is split into panels");
   }
@@ -154,25 +170,16 @@ BoxPlan plan_boxes(const tile::SharedView& view, SourceLoc loc, const std::strin
   std::size_t outer = 0;
   while (outer + 1 < rank - 1 && shape[outer] == 1) ++outer;
   for (std::size_t d = 0; d + 1 < rank; ++d) {
-    if (shape[d] <= 256) continue;
-    std::int64_t rows = 256;
-    while (shape[d] % rows != 0) --rows;
+    if (shape[d] <= max_box_extent) continue;
+    const std::int64_t rows = box_extent(shape[d]);
     if (d != outer || (rows * row_bytes) % 128 != 0) {
       no_boxes(view, loc, call, fmt::format("extent {} of dimension {} is over the box limit of 256", shape[d], d),
                "make every extent at most 256");
     }
     plan.box[d] = rows;
   }
-  std::vector<std::int64_t> origin(rank, 0);
-  while (true) {
+  for (const tile::Shape& origin : box_origins(shape, plan.box)) {
     plan.boxes.push_back({origin, l.linear_offset(origin) * l.element_bytes()});
-    std::size_t d = rank;
-    while (d-- > 0) {
-      origin[d] += plan.box[d];
-      if (origin[d] < shape[d]) break;
-      origin[d] = 0;
-    }
-    if (d == static_cast<std::size_t>(-1)) break;
   }
   return plan;
 }

@@ -19,6 +19,12 @@ struct LdMatrixPlan {
 std::optional<LdMatrixPlan> plan_ldmatrix(const ir::tile::RegisterTensor& registers,
                                           const layout::SharedLayout& shared);
 
+inline constexpr std::int64_t max_box_extent = 256;  // of a TMA box, in elements
+// The largest box extent that divides `extent`.
+std::int64_t box_extent(std::int64_t extent);
+// The index of the first element of each of the boxes that make up `shape`, the last dimension fastest.
+std::vector<ir::tile::Shape> box_origins(const ir::tile::Shape& shape, const ir::tile::Shape& box);
+
 // TMA boxes that together make a part of a shared tile: the index of each box's first element in it, and its byte
 // offset from the part's first.
 struct BoxPlan {

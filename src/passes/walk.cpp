@@ -109,6 +109,10 @@ std::vector<SharedUse> async_shared_uses(const Stmt* stmt) {
   return {};
 }
 
+bool meets(const tile::Group& a, const tile::Group& b) {
+  return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
+}
+
 std::string to_string(const tile::Group& group) {
   if (group.each_warp) {
     return fmt::format("one thread of each warp of threads {}..{}", group.begin, group.begin + group.count - 1);

@@ -46,6 +46,8 @@ struct SharedUse {
 std::vector<SharedUse> generic_shared_uses(const ir::Stmt* stmt);
 std::vector<SharedUse> async_shared_uses(const ir::Stmt* stmt);
 
+// Whether the ranges of threads have any in common; an elected one counts as the first of its warp.
+bool meets(const ir::tile::Group& a, const ir::tile::Group& b);
 // The group as text: "threads 0..127", "one elected thread of warp 0".
 std::string to_string(const ir::tile::Group& group);
 // A tensor's name for messages: 'sa', or "the result of line 12" where the user gave none.

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "ir/register_file.hpp"
 #include "sim/cluster.hpp"
 
 namespace tessera::sim {
@@ -14,13 +15,6 @@ namespace tessera::sim {
 namespace {
 
 constexpr std::size_t named_barriers = 16;
-
-// What the compiler may give a thread where `kernel` promises to fit so many blocks on a multiprocessor.
-int launch_registers(const ir::thread::Kernel& kernel) {
-  constexpr int registers_per_sm = 65536;
-  const int per_thread = registers_per_sm / std::max(1, kernel.ctas_per_sm) / (warp_lanes * kernel.warps);
-  return std::min(256, per_thread / 8 * 8);
-}
 
 }  // namespace
 
@@ -72,7 +66,8 @@ void Cta::begin(const std::array<std::int64_t, 3>& index) {
   register_pool_ = 0;
   std::fill(valid_.begin(), valid_.end(), 0U);
   std::fill(uses_.begin(), uses_.end(), RegisterUse{});
-  const int registers = launch_registers(*program_.kernel);
+  const ir::thread::Kernel& kernel = *program_.kernel;
+  const int registers = ir::launch_registers(warp_lanes * kernel.warps, std::max(1, kernel.ctas_per_sm));
   for (Warp& warp : warps_) {
     warp.restart();
     warp.registers = registers;

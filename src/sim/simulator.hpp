@@ -65,8 +65,9 @@ struct Statistics {
 // - A TMA store reads shared memory at one time between its issue and the wait that covers it, and writes global
 //   memory at another, up to the end of the kernel. Float additions of several blocks to one element happen in the
 //   order in which the host threads come to them, so that their last bits may differ from run to run.
-// - setmaxnreg moves registers between the block's warps and its pool; the launch gives each thread 65536 /
-//   ctas_per_sm over the block's threads, rounded down to a multiple of 8.
+// - setmaxnreg moves registers between the block's warps and its pool; the launch gives each thread what
+//   ir/register_file.hpp says: 65536 over the threads of ctas_per_sm blocks, rounded down to a multiple of 8, less
+//   where their warps are no multiple of four.
 // - `elect_one` is lane 0 under the eager schedule, lane 31 under the lazy one, and drawn from the seed for each warp
 //   under a random one. It is the same every time for the same set of active lanes.
 // - Which effect lands when depends on the schedule (see Schedule), the results of a correct kernel do not. A random

@@ -73,6 +73,24 @@ TEST(DynamicLibrary, ListsWhereItLooked) {
   EXPECT_EQ(library.symbol("f"), nullptr);
   EXPECT_THAT(library.looked_for(), HasSubstr("libno_such.so.2, libno_such.so where the system's loader looks"));
   EXPECT_THAT(library.reason(), HasSubstr("libno_such.so"));
+  EXPECT_THAT(library.why_not("it"), HasSubstr("it was not found: looked for libno_such.so.2, libno_such.so where"));
+  EXPECT_THAT(library.why_not("it"), HasSubstr("(the loader says: libno_such.so"));
+}
+
+TEST(DynamicLibrary, NamesTheFirstEntryPointThatIsMissing) {
+  jit::DynamicLibrary library({"TESSERA_TEST_NO_SUCH_VARIABLE", {"libc.so.6"}});
+  double (*absent)(double) = [](double x) { return x; };
+  int (*present)(int) = nullptr;
+  library.bind(present, "abs");
+  ASSERT_NE(present, nullptr);
+  EXPECT_EQ(present(-3), 3);
+  EXPECT_EQ(library.why_not("the C library"), "");
+  library.bind(absent, "no_such_function");
+  library.bind(absent, "nor_this_one");
+  EXPECT_EQ(absent, nullptr);
+  EXPECT_EQ(library.missing(), "no_such_function");
+  EXPECT_THAT(library.why_not("the C library"),
+              HasSubstr("the library found as the C library has no no_such_function: looked for libc.so.6"));
 }
 
 TEST(DynamicLibrary, LooksIntoTheToolkitOfCudaHome) {

@@ -124,6 +124,14 @@ TEST(Registers, TwoBlocksAMultiprocessor) {
               HasSubstr("setmaxnreg.inc to 104 registers in warp 0, which has 168"));
 }
 
+// A partition of the register file holds whole warps: nine are launched with what twelve get, not 65536 / 288.
+TEST(Registers, WarpsThatAreNoMultipleOfFour) {
+  Roles b(9);
+  b.when(b.warp() < 4, [&] { b.set(176, false); });
+  EXPECT_THAT(error_of(b.kernel, {}, options()).what(),
+              HasSubstr("setmaxnreg.dec to 176 registers in warp 0, which has 168"));
+}
+
 TEST(Registers, CountsAndDirections) {
   for (const int count : {16, 264, 100}) {
     Roles b;

@@ -28,7 +28,8 @@ struct Arguments {
 // '*' stands for any characters.
 bool matches(std::string_view name, std::string_view pattern) {
   if (pattern.empty()) return name.empty();
-  if (pattern.front() != '*') return !name.empty() && name.front() == pattern.front() && matches(name.substr(1), pattern.substr(1));
+  if (pattern.front() != '*')
+    return !name.empty() && name.front() == pattern.front() && matches(name.substr(1), pattern.substr(1));
   for (std::size_t i = 0; i <= name.size(); ++i) {
     if (matches(name.substr(i), pattern.substr(1))) return true;
   }

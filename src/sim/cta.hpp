@@ -132,6 +132,7 @@ class Cta {
 
   // deadlock.cpp
   std::string missing(const Warp& warp, const Mbarrier& b, std::uint32_t parity, std::string* help) const;
+  std::string arrivers_now(const Mbarrier& b) const;
   std::string missing_registers(const Warp& warp, const Instr& in) const;
   std::uint32_t waiting_barrier(const Warp& warp) const;
 

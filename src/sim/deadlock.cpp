@@ -8,6 +8,26 @@
 
 namespace tessera::sim {
 
+// Who completed the barrier's earlier phases, and where they are: they are whom the waiting warp waits for.
+std::string Cta::arrivers_now(const Mbarrier& b) const {
+  constexpr std::size_t most = 4;
+  std::string text;
+  for (std::size_t i = 0; i < b.arrivers.size() && i < most; ++i) {
+    const Arriver& a = b.arrivers[i];
+    const Cta& home = cluster_.cta(a.block->rank);
+    const Warp& warp = home.warps_[static_cast<std::size_t>(a.warp)];
+    const std::string who =
+        a.block == &block_ ? fmt::format("warp {}", a.warp) : describe({a.block, nullptr, a.warp, -1});
+    const std::string now = warp.state == WarpState::done
+                                ? "has ended"
+                                : fmt::format("{} at {}", home.waits_for(warp), line_of(program_.code[warp.pc].stmt));
+    text += fmt::format("{} {}, which last arrived at {}, {}", i == 0 ? "; of those that arrived before," : ";", who,
+                        line_of(a.stmt), now);
+  }
+  if (b.arrivers.size() > most) text += fmt::format("; and {} more", b.arrivers.size() - most);
+  return text;
+}
+
 // What the barrier's current phase lacks; `help` gets the fix.
 std::string Cta::missing(const Warp& warp, const Mbarrier& b, std::uint32_t parity, std::string* help) const {
   const std::uint64_t parity_now = b.phase & 1U;
@@ -50,13 +70,15 @@ std::string Cta::missing(const Warp& warp, const Mbarrier& b, std::uint32_t pari
     *help =
         "check the phase that is waited for (it flips once for each completed phase), and that somebody arrives in it";
     return fmt::format(
-        "the wait is for phase parity {}, but phase {} (parity {}) was the last to complete, at {}, and nobody "
-        "has arrived in phase {} (parity {}): {}; a wait for parity {} would not have waited",
-        parity, b.phase - 1, 1 - parity_now, line_of(b.completed_at), b.phase, parity_now, missing_arrivals,
-        1 - parity_now);
+               "the wait is for phase parity {}, but phase {} (parity {}) was the last to complete, at {}, and nobody "
+               "has arrived in phase {} (parity {}): {}; a wait for parity {} would not have waited",
+               parity, b.phase - 1, 1 - parity_now, line_of(b.completed_at), b.phase, parity_now, missing_arrivals,
+               1 - parity_now) +
+           arrivers_now(b);
   }
   *help = "let as many threads arrive in each phase as the barrier's count says";
-  return fmt::format("{} in phase {}; the last arrival was at {}", missing_arrivals, b.phase, line_of(b.arrived_at));
+  return fmt::format("{} in phase {}; the last arrival was at {}", missing_arrivals, b.phase, line_of(b.arrived_at)) +
+         arrivers_now(b);
 }
 
 std::string Cta::missing_registers(const Warp& warp, const Instr& in) const {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/order.hpp"
 
 namespace tessera::sim {
@@ -86,6 +88,9 @@ void BarrierSet::arrive(const Site& site, std::uint32_t address, std::uint32_t c
   if (order_ != nullptr) order_->arrive(b.order, site);
   b.pending -= count;
   b.arrived_at = site.stmt;
+  const auto known = std::find_if(b.arrivers.begin(), b.arrivers.end(),
+                                  [&](const Arriver& a) { return a.block == site.block && a.warp == site.warp; });
+  (known == b.arrivers.end() ? b.arrivers.emplace_back() : *known) = {site.block, site.warp, site.stmt};
   finish(b, site.stmt);
 }
 

@@ -13,6 +13,13 @@ namespace tessera::sim {
 
 inline constexpr std::int64_t max_barrier_count = (1 << 20) - 1;  // also the range of the transaction count
 
+// A thread that has arrived at a barrier, the last time that its warp did.
+struct Arriver {
+  const BlockInfo* block = nullptr;
+  int warp = 0;
+  const ir::Stmt* stmt = nullptr;
+};
+
 struct Mbarrier {
   std::uint32_t offset = 0;  // from the start of shared memory
   std::uint32_t count = 0;
@@ -28,6 +35,7 @@ struct Mbarrier {
   const ir::Stmt* arrived_at = nullptr;
   const ir::Stmt* completed_at = nullptr;  // what completed the previous phase
   std::uint32_t order = 0;                 // its number there
+  std::vector<Arriver> arrivers;           // one a warp
 };
 
 class BarrierSet {

@@ -172,12 +172,10 @@ void Order::report_race(const AccessInfo& earlier, const AccessInfo& later, Verd
                   element, object, noun(earlier), line_of(earlier.stmt), verb(earlier));
   const std::string why =
       verdict == Verdict::unfenced ? "ordered, but without a proxy fence in between" : "and nothing orders the two";
-  report(
-      hazard, {later.block, later.stmt, later.warp, later.lane}, earlier.stmt,
-      fmt::format("{}: {}, {} ({})", hazard == Hazard::race ? "race" : "unfenced hand-over", what, why, where(later)),
-      missing_step(earlier, later, verdict),
-      {{loc_of(earlier.stmt), fmt::format("the {} {} it here ({})", noun(earlier), verb(earlier), where(earlier))}},
-      object);
+  report(hazard, {later.block, later.stmt, later.warp, later.lane}, earlier.stmt,
+         fmt::format("{}, {} ({})", what, why, where(later)), missing_step(earlier, later, verdict),
+         {{loc_of(earlier.stmt), fmt::format("the {} {} it here ({})", noun(earlier), verb(earlier), where(earlier))}},
+         object);
 }
 
 void Order::report_swizzle(const AccessInfo& earlier, const AccessInfo& later, std::uint32_t offset, int cta) {

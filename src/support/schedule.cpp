@@ -29,6 +29,7 @@ std::optional<std::vector<Schedule::Choice>> parse_choices(std::string_view text
     const auto step = number<std::uint32_t>(one.substr(0, dot));
     const auto choice = number<std::uint32_t>(one.substr(std::min(dot + 1, one.size())));
     if (!step || !choice || (!result.empty() && result.back().step >= *step)) return std::nullopt;
+    if (comma + 1 == text.size()) return std::nullopt;  // nothing follows
     result.push_back({*step, *choice});
     text.remove_prefix(std::min(comma + 1, text.size()));
   }

@@ -1,12 +1,12 @@
 // Knowledge against a model that keeps a time for every lane of every component.
+#include "race/clock.hpp"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
-
-#include "race/clock.hpp"
 
 namespace tessera::race {
 namespace {

@@ -1,7 +1,7 @@
 // Which earlier accesses to 16 bytes a later one is compared with.
-#include <gtest/gtest.h>
-
 #include "race/shadow.hpp"
+
+#include <gtest/gtest.h>
 
 namespace tessera::race {
 namespace {

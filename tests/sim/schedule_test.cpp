@@ -10,16 +10,19 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Schedule, NamesRoundTrip) {
-  for (const char* name : {"eager", "lazy", "random:0", "random:18446744073709551615"}) {
+  for (const char* name :
+       {"eager", "lazy", "random:0", "random:18446744073709551615", "order:", "order:3.1", "order:3.1,17.2"}) {
     EXPECT_EQ(sim::to_string(Schedule::parse(name)), name);
   }
-  for (const char* name : {"", "Eager", "random", "random:", "random:-1", "random:1x", "random:18446744073709551616"}) {
+  for (const char* name :
+       {"", "Eager", "random", "random:", "random:-1", "random:1x", "random:18446744073709551616", "order", "order:3",
+        "order:3.", "order:.1", "order:3.1,", "order:5.1,5.2", "order:7.1,2.1"}) {
     try {
       Schedule::parse(name);
       ADD_FAILURE() << name;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::user);
-      EXPECT_THAT(error.what(), HasSubstr("there is no schedule"));
+      EXPECT_THAT(error.what(), HasSubstr("is not a schedule"));
     }
   }
 }
@@ -54,6 +57,28 @@ TEST(Schedule, ASeedDeterminesTheRun) {
   for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(order_of_warps("random:5", threads), reference) << threads;
   EXPECT_NE(order_of_warps("random:6", 1), reference);
   EXPECT_NE(order_of_warps("eager", 1), reference);
+}
+
+// A choice at one step lets another warp go on there, and the same choice gives the same run.
+TEST(Schedule, AnOrderTakesTheChoicesThatItNames) {
+  const auto plain = order_of_warps("order:", 1);
+  EXPECT_EQ(order_of_warps("order:0.0", 1), plain);
+  const auto other = order_of_warps("order:0.3", 1);
+  EXPECT_NE(other, plain);
+  EXPECT_EQ(order_of_warps("order:0.3", 1), other);
+  EXPECT_EQ(order_of_warps("order:100000.1", 1), plain);
+}
+
+// How many could go on at each step: what a search chooses from.
+TEST(Schedule, AnOrderTellsItsAlternatives) {
+  KernelBuilder b(3, 256);
+  b.sync();
+  b.sync();
+  std::vector<std::uint32_t> alternatives;
+  sim::Options o = options("order:");
+  o.alternatives = &alternatives;
+  sim::run(b.kernel, {}, o);
+  EXPECT_EQ(alternatives, (std::vector<std::uint32_t>{3, 2, 1, 3, 2, 1, 3, 2, 1}));
 }
 
 TEST(Schedule, BlocksOfOneRunDiffer) {

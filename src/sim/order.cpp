@@ -176,7 +176,12 @@ void Order::arrive(std::uint32_t barrier, const Site& site) {
   release(released, cta, site.warp, lanes);
   released.fenced.forget(warp_component(cta, 0), warp_component(cta + 1, 0));
   b.pending.join(released);
-  remote_.push_back({warp_component(cta, site.warp), site.lane, now, site, b.init.block->rank});
+  // The last one of a thread stands for those before it.
+  Remote remote{warp_component(cta, site.warp), site.lane, now, site, b.init.block->rank};
+  const auto before = std::find_if(remote_.begin(), remote_.end(), [&](const Remote& r) {
+    return r.warp == remote.warp && r.lane == remote.lane && r.target == remote.target;
+  });
+  before == remote_.end() ? remote_.push_back(remote) : void(*before = remote);
 }
 
 void Order::complete(std::uint32_t barrier, const ir::Stmt* by, std::uint64_t phase, std::uint64_t declared) {

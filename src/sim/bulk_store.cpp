@@ -120,6 +120,7 @@ void BulkStores::read_row(BulkStore& store) {
     std::memcpy(store.data.data() + byte, memory_.read_async(store.flight, box.shared_offset(byte), needed), 16);
   }
   ++store.read;
+  if (store.was_read()) memory_.performed(store.flight);
 }
 
 void BulkStores::write(BulkStore& store) {

@@ -31,6 +31,8 @@ class Cluster {
   std::string missing_at_barrier() const;  // deadlock.cpp
 
  private:
+  void draw_elected();
+  void run_to_end();
   void run_in_order(bool lazy);
   void run_randomly();
   void run_by_choices();

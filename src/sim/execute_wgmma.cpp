@@ -263,6 +263,7 @@ void Cta::execute_wgmma(Warp& warp, PendingWgmma& pending) {
   shape.negate = s.negate_a != s.negate_b;
   lane_ops().wgmma(shape, pending.d_words, a, b);
   pending.executed = true;
+  memory_.performed(pending.flight);
   static_cast<void>(warp);
 }
 

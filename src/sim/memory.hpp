@@ -83,13 +83,15 @@ class MemorySystem {
   // each 16 bytes at `offset`: add_source says that it will read them (which generic writes before must have been
   // fenced for, and no other write may touch meanwhile), add_target that it will write them. read_async and write_async
   // are the access itself, whenever the schedule has it; `needed`: a bit for each byte that must have been written
-  // before. end_flight: a wait has covered the operation, or its writes have landed.
+  // before. performed: the engine has read all there is to read, end_flight: a wait has covered the operation, or its
+  // writes have landed.
   FlightId begin_flight(const Site& site, Engine engine, race::AccessId access = 0);
   void continue_as(FlightId flight, race::AccessId access) { flights_[flight].access = access; }
   void add_source(FlightId flight, std::uint32_t offset);
   void add_target(FlightId flight, std::uint32_t offset);
   const std::byte* read_async(FlightId flight, std::uint32_t offset, std::uint32_t needed = 0xffffU);
   std::byte* write_async(FlightId flight, std::uint32_t offset);
+  void performed(FlightId flight) const;
   void end_flight(FlightId flight);
   // Global bytes that a copy reads or writes, at this distance from the buffer's start.
   std::byte* access_global_async(const Site& site, const MapInfo& map, std::int64_t offset, std::uint32_t bytes,

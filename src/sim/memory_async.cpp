@@ -88,6 +88,10 @@ std::byte* MemorySystem::write_async(FlightId id, std::uint32_t offset) {
   return shared_.data() + offset;
 }
 
+void MemorySystem::performed(FlightId id) const {
+  if (order_ != nullptr) order_->performed(flights_[id].access);
+}
+
 void MemorySystem::end_flight(FlightId id) {
   Flight& flight = flights_[id];
   const bool writes = flight.engine == Engine::tma_load;

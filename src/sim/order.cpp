@@ -258,6 +258,10 @@ void Order::store_waited(int cta, int thread, std::uint64_t groups, bool read) {
   if (recorder_ != nullptr) recorder_->covered(found->second, static_cast<Time>(groups));
 }
 
+void Order::performed(AccessId operation) const {
+  if (recorder_ != nullptr) recorder_->performed(operation);
+}
+
 void Order::landed(AccessId copy, std::uint64_t phase) {
   AccessInfo& info = accesses_[copy];
   info.time = static_cast<Time>(phase + 1);

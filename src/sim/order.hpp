@@ -106,6 +106,8 @@ class Order {
   // A copy into block `cta` counts on `barrier`. landed: its bytes are counted in a phase of this number.
   AccessId issue_copy(const Site& site, std::uint32_t barrier, std::uint32_t bytes, int swizzle);
   void landed(AccessId copy, std::uint64_t phase);
+  // The engine is done with a wgmma, or has read the source of a store.
+  void performed(AccessId operation) const;
   Epoch epoch_of(AccessId access) const { return {accesses_[access].component, accesses_[access].time}; }
   // Whether accesses to this parameter matter: the kernel writes it.
   bool follows(std::uint32_t param) const { return memory_[param].written; }

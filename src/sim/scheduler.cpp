@@ -42,6 +42,18 @@ void Cluster::run(std::uint64_t index) {
     const std::int64_t at[3] = {rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]};
     cta(rank).begin({first[0] * shape[0] + at[0], first[1] * shape[1] + at[1], first[2] * shape[2] + at[2]});
   }
+  draw_elected();
+  try {
+    run_to_end();
+  } catch (const HazardError& e) {
+    if (recorder_) recorder_->failed(e.finding());
+    if (recorder_) recorder_->finish();
+    throw;
+  }
+  if (recorder_) recorder_->finish();
+}
+
+void Cluster::draw_elected() {
   const Schedule::Kind kind = options_.schedule.kind;
   for (auto& cta : ctas_) {
     for (Warp& warp : cta->warps()) {
@@ -50,6 +62,10 @@ void Cluster::run(std::uint64_t index) {
                                                       : 0;
     }
   }
+}
+
+void Cluster::run_to_end() {
+  const Schedule::Kind kind = options_.schedule.kind;
   if (kind == Schedule::Kind::random) {
     run_randomly();
   } else if (kind == Schedule::Kind::order) {
@@ -59,16 +75,13 @@ void Cluster::run(std::uint64_t index) {
   }
   for (auto& cta : ctas_) cta->finish_all();
   if (order_) order_->end();
-  if (recorder_) recorder_->finish();
 }
 
 void Cluster::execute(Cta& cta, Warp& warp, std::uint64_t budget, bool to_sync) {
   if (!recorder_) return cta.execute(warp, budget, to_sync);
-  const Site site{&cta.block(), program_.code[warp.pc].stmt, warp.index, -1};
-  recorder_->resumed(site);
-  const std::uint64_t before = warp.statements;
+  recorder_->runs({&cta.block(), program_.code[warp.pc].stmt, warp.index, -1}, warp.statements);
   cta.execute(warp, budget, to_sync);
-  recorder_->ran(site, warp.statements - before);
+  recorder_->ran();
   if (warp.state == WarpState::ready || warp.state == WarpState::done) return;
   recorder_->blocked({&cta.block(), program_.code[warp.pc].stmt, warp.index, -1}, cta.waits_for(warp));
 }

@@ -3,8 +3,6 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const view = byId("view"), axis = byId("axis"), scroll = byId("scroll"), tip = byId("tip");
-  const paint = view.getContext("2d"), axisPaint = axis.getContext("2d");
-  const onDark = new Set(["run"]);  // kinds whose labels are light
   const end = Math.max(data.end, 1);
   const leastSpan = 4;  // statements across the picture, at the closest
 
@@ -60,7 +58,7 @@
   // --- the window on time --------------------------------------------------------------------------------------------
 
   const margin = end * 0.01;
-  let from = -margin, span = end + 2 * margin, width = 1, height = 1, colours = {}, chosen = -1, waiting = false;
+  let from = -margin, span = end + 2 * margin, width = 1, height = 1, chosen = -1, waiting = false;
   const xOf = (time) => (time - from) * width / span;
   const timeOf = (x) => from + x * span / width;
 
@@ -79,35 +77,71 @@
   function redraw() {
     if (waiting) return;
     waiting = true;
-    requestAnimationFrame(() => { waiting = false; draw(); });
+    requestAnimationFrame(() => { waiting = false; draw(scroll.scrollTop); });
   }
 
   // --- drawing -------------------------------------------------------------------------------------------------------
 
-  function readColours() {
-    const style = getComputedStyle(document.documentElement);
-    for (const name of [...data.kinds, "page", "ink", "faint", "line", "band", "chosen"]) {
-      colours[name] = style.getPropertyValue("--" + name).trim();
-    }
+  function make(tag, parent, attributes = {}) {
+    const element = document.createElementNS(view.namespaceURI, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    parent.append(element);
+    return element;
   }
-  function fit(canvas, context, w, h) {
-    const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.max(1, Math.round(w * ratio));
-    canvas.height = Math.max(1, Math.round(h * ratio));
-    canvas.style.width = w + "px";
-    canvas.style.height = h + "px";
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  // Elements that stay from one picture to the next: next() gives the first one that this picture has no use for yet.
+  function pool(create) {
+    const elements = [];
+    let used = 0;
+    return {
+      next() {
+        if (used === elements.length) elements.push(create());
+        elements[used].style.display = "";
+        return elements[used++];
+      },
+      end() {
+        for (let i = used; i < elements.length && elements[i].style.display === ""; ++i) {
+          elements[i].style.display = "none";
+        }
+        used = 0;
+      }
+    };
   }
+  function makeMark(parent) {
+    const group = make("g", parent, {class: "mark"});
+    make("title", group);
+    make("path", group, {class: "reach"});
+    make("path", group, {class: "flag"});
+    return group;
+  }
+
+  // All bars of a kind are one path. What the page shows before this runs is the whole run, drawn once.
+  view.replaceChildren();
+  byId("chart").classList.add("live");
+  axis.replaceChildren();
+  const chosenRow = make("rect", view, {class: "chosen-row"}), lines = make("path", view, {class: "grid"});
+  const paths = data.kinds.map((kind) => make("path", view, {class: kind}));
+  const pieces = data.kinds.map(() => []);
+  const labelGroup = make("g", view), markGroup = make("g", view, {class: "marks"});
+  const chosenMark = makeMark(make("g", view));
+  const labels = pool(() => make("text", labelGroup)), marks = pool(() => makeMark(markGroup));
+  const axisLines = make("path", axis, {class: "tick"}), axisTexts = pool(() => make("text", axis, {y: 15}));
+  const kindNumber = Object.fromEntries(data.kinds.map((kind, index) => [kind, index]));
+  const tenth = (x) => Math.round(10 * x) / 10;
+  const bar = (x, y, w, h) => `M${tenth(x)} ${tenth(y)}h${tenth(w)}v${tenth(h)}h${-tenth(w)}z`;
+
   function measure() {
-    const labels = byId("labels");
+    const names = byId("labels");
     for (const row of rows) {
-      row.top = row.element.offsetTop - labels.offsetTop;
+      row.top = row.element.offsetTop - names.offsetTop;
       row.height = row.element.offsetHeight;
     }
     width = Math.max(1, byId("pane").clientWidth);
-    height = Math.max(1, Math.min(scroll.clientHeight, labels.offsetHeight));
-    fit(view, paint, width, height);
-    fit(axis, axisPaint, width, 24);
+    height = Math.max(1, Math.min(scroll.clientHeight, names.offsetHeight));
+    for (const [element, high] of [[view, height], [axis, 24]]) {
+      element.setAttribute("width", width);
+      element.setAttribute("height", high);
+      element.setAttribute("viewBox", `0 0 ${width} ${high}`);
+    }
     redraw();
   }
 
@@ -120,25 +154,23 @@
     return times;
   }
   function drawAxis(times) {
-    axisPaint.clearRect(0, 0, width, 24);
-    axisPaint.fillStyle = colours.faint;
-    axisPaint.font = "11px system-ui, sans-serif";
+    axisLines.setAttribute("d", times.map((t) => bar(Math.round(xOf(t)), 17, 1, 7)).join(""));
     for (const t of times) {
-      axisPaint.fillRect(Math.round(xOf(t)), 17, 1, 7);
-      axisPaint.fillText(t.toLocaleString("en"), Math.round(xOf(t)) + 3, 15);
+      const text = axisTexts.next();
+      text.setAttribute("x", Math.round(xOf(t)) + 3);
+      text.textContent = t.toLocaleString("en");
     }
+    axisTexts.end();
   }
-  function drawBackground(times, shift) {
-    paint.fillStyle = colours.page;
-    paint.fillRect(0, 0, width, height);
-    if (chosen >= 0 && data.findings[chosen]) {
-      const row = rows.find((r) => r.track === data.tracks[data.findings[chosen][0]]);
-      paint.fillStyle = colours.chosen;
-      paint.fillRect(0, row.top - shift, width, row.height);
+  function drawBackground(times, visible, shift) {
+    const place = data.findings[chosen], row = place && rows.find((r) => r.track === data.tracks[place[0]]);
+    chosenRow.style.display = row ? "" : "none";
+    if (row) {
+      const box = {x: 0, y: row.top - shift, width, height: row.height};
+      for (const [name, value] of Object.entries(box)) chosenRow.setAttribute(name, value);
     }
-    paint.fillStyle = colours.line;
-    for (const t of times) paint.fillRect(Math.round(xOf(t)), 0, 1, height);
-    for (const row of rows) paint.fillRect(0, row.top + row.height - 1 - shift, width, 1);
+    lines.setAttribute("d", times.map((t) => bar(Math.round(xOf(t)), 0, 1, height)).join("") +
+                            visible.map((r) => bar(0, r.top + r.height - 1 - shift, width, 1)).join(""));
   }
 
   // Where lane `index` of the row lies, and how high it is.
@@ -148,101 +180,105 @@
   }
   // A wait is a line at the foot of its lane, so that it is not told from the rest by its colour alone.
   function fill(kind, left, wide, y, box) {
-    const high = kind === "wait" ? Math.min(box.height, Math.max(2, box.height / 4)) : box.height;
-    paint.fillStyle = colours[kind];
-    paint.fillRect(left, y + box.height - high, wide, high);
+    const high = kind === kindNumber.wait ? Math.min(box.height, Math.max(2, box.height / 4)) : box.height;
+    pieces[kind].push(bar(left, y + box.height - high, wide, high));
   }
+  // The label stays in sight while some of its bar is.
   function drawBar(lane, i, box, y) {
-    const kind = data.kinds[lane.kind[i]];
+    const number = lane.kind[i], kind = data.kinds[number];
     const left = Math.max(-2, xOf(lane.begin[i])), right = Math.min(width + 2, xOf(lane.end[i]));
     const wide = right - left;
-    fill(kind, left, wide > 3 ? wide - 1 : wide, y, box);
+    fill(number, left, wide > 3 ? wide - 1 : wide, y, box);
     if (wide < 50 || box.height < 12) return;
-    const letters = Math.floor((wide - 8) / 6);
-    const text = data.labels[lane.label[i]] || kind;
-    paint.fillStyle = kind === "wait" ? colours.ink : onDark.has(kind) ? "#ffffff" : "#000000";
-    const foot = y + box.height / 2 + (kind === "wait" ? 2 : 4);
-    paint.fillText(text.length > letters ? text.slice(0, letters - 1) + "…" : text, left + 4, foot);
+    const letters = Math.floor((wide - 8) / 6.3), text = labels.next();
+    // "waits on mbarrier full[0]": what it waits for is what tells it from the bar's neighbours.
+    const all = (data.labels[lane.label[i]] || kind).replace(/^waits (on|at|for) (mbarrier )?/, "");
+    text.setAttribute("class", "on-" + kind);
+    text.setAttribute("x", tenth(left + 4));
+    text.setAttribute("y", y + box.height / 2 + (kind === "wait" ? 2 : 4));
+    text.textContent = all.length > letters ? all.slice(0, letters - 1) + "…" : all;
   }
-  // Events below a pixel's width become one bar a pixel, of the kind that covers most of it.
+  // Events below a pixel's width become one bar a pixel, of the kind that covers most of it; equal ones are joined.
   function drawLane(lane, box, shift) {
     const y = box.top - shift, last = from + span, cover = new Float64Array(data.kinds.length);
-    let pixel = -1;
-    const flush = () => {
-      if (pixel < 0) return;
-      fill(data.kinds[cover.indexOf(Math.max(...cover))], pixel, 1, y, box);
+    let pixel = null, strip = null;
+    const endStrip = () => {
+      if (strip) fill(strip.kind, strip.left, strip.right - strip.left, y, box);
+      strip = null;
+    };
+    const endPixel = () => {
+      if (pixel === null) return;
+      const kind = cover.indexOf(Math.max(...cover));
+      if (!strip || strip.kind !== kind || strip.right !== pixel) {
+        endStrip();
+        strip = {kind, left: pixel, right: pixel};
+      }
+      ++strip.right;
       cover.fill(0);
-      pixel = -1;
+      pixel = null;
     };
     for (let i = firstAbove(lane.reach, from - span / width); i < lane.n && lane.begin[i] <= last; ++i) {
       const length = lane.end[i] - lane.begin[i];
       if (length * width / span >= 1) {
-        flush();
+        endPixel();
+        endStrip();
         drawBar(lane, i, box, y);
         continue;
       }
       const at = Math.floor(xOf(lane.begin[i]));
-      if (at !== pixel) flush();
+      if (at !== pixel) endPixel();
       pixel = at;
       cover[lane.kind[i]] += length + 1e-9;  // events without length count, too
     }
-    flush();
+    endPixel();
+    endStrip();
   }
   function drawArrivals(row, shift) {
-    paint.fillStyle = colours.arrival;
     let before = -2;
     for (let i = firstPoint(row.arrivals, from); i < row.arrivals.length && row.arrivals[i].time <= from + span; ++i) {
       const x = Math.round(xOf(row.arrivals[i].time));
       if (x === before) continue;
-      paint.fillRect(x - 1, row.top + 2 - shift, 2, row.height - 5);
+      pieces[kindNumber.arrival].push(bar(x - 1, row.top + 2 - shift, 2, row.height - 5));
       before = x;
     }
   }
-  function drawMark(x, top, strong) {
-    const half = strong ? 8 : 6;
-    paint.beginPath();
-    paint.moveTo(x - half, top);
-    paint.lineTo(x + half, top);
-    paint.lineTo(x, top + half * 1.7);
-    paint.closePath();
-    paint.fillStyle = colours.finding;
-    paint.strokeStyle = colours.page;
-    paint.lineWidth = 1.5;
-    paint.fill();
-    paint.stroke();
+  function putMark(mark, x, top, half, wide, label) {
+    mark.setAttribute("transform", `translate(${tenth(x)} 0)`);
+    mark.children[0].textContent = label;
+    mark.children[1].setAttribute("d", bar(-wide / 2, 0, wide, height));
+    mark.children[2].setAttribute("d", `M${-half} ${top}h${2 * half}l${-half} ${1.7 * half}z`);
   }
   function drawMarks(row, shift) {
     let before = -100;
     for (let i = firstPoint(row.marks, from); i < row.marks.length && row.marks[i].time <= from + span; ++i) {
       const x = xOf(row.marks[i].time);
       if (x - before < 2) continue;
-      paint.globalAlpha = 0.35;
-      paint.fillStyle = colours.finding;
-      paint.fillRect(x - 0.5, 0, 1, height);
-      paint.globalAlpha = 1;
-      drawMark(x, row.top + 1 - shift, false);
+      putMark(marks.next(), x, row.top + 1 - shift, 6, 1, data.labels[row.marks[i].label]);
       before = x;
     }
   }
   function drawChosen(shift) {
     const place = data.findings[chosen];
-    if (chosen < 0 || !place) return;
-    const x = xOf(place[1]), row = rows.find((r) => r.track === data.tracks[place[0]]);
-    paint.fillStyle = colours.finding;
-    paint.fillRect(x - 1, 0, 2, height);
-    drawMark(x, row.top - shift, true);
+    chosenMark.style.display = place ? "" : "none";
+    if (!place) return;
+    const row = rows.find((r) => r.track === data.tracks[place[0]]);
+    putMark(chosenMark, xOf(place[1]), row.top - shift, 8, 2, "the finding chosen");
   }
-  function draw() {
-    const shift = scroll.scrollTop, times = ticks();
-    const visible = rows.filter((row) => row.top + row.height > shift && row.top < shift + height);
+  function draw(shift) {
+    const times = ticks(), visible = rows.filter((r) => r.top + r.height > shift && r.top < shift + height);
     drawAxis(times);
-    drawBackground(times, shift);
-    paint.font = "11px system-ui, sans-serif";
+    drawBackground(times, visible, shift);
     for (const row of visible) {
       row.lanes.forEach((lane, index) => drawLane(lane, laneBox(row, index), shift));
       drawArrivals(row, shift);
     }
+    labels.end();
+    paths.forEach((path, kind) => {
+      path.setAttribute("d", pieces[kind].join(""));
+      pieces[kind].length = 0;
+    });
     for (const row of rows) drawMarks(row, shift);
+    marks.end();
     drawChosen(shift);
   }
 
@@ -390,9 +426,19 @@
   for (const [id, action] of Object.entries(buttons)) byId(id).addEventListener("click", action);
   if (!placed.length) byId("next").disabled = byId("previous").disabled = true;
 
+  // Paper has no scroll bar: all rows, as wide as the paper is.
+  window.addEventListener("beforeprint", () => {
+    height = byId("labels").offsetHeight;
+    view.setAttribute("width", "100%");
+    view.setAttribute("height", height);
+    view.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    axis.setAttribute("width", "100%");
+    draw(0);
+  });
+  window.addEventListener("afterprint", measure);
+
   scroll.addEventListener("scroll", redraw);
   new ResizeObserver(measure).observe(byId("chart"));
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColours(); redraw(); });
-  readColours();
+  byId("toolbar").hidden = false;
   measure();
 })();

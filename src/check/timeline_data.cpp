@@ -136,6 +136,12 @@ ordered_json places_json(const Timeline& timeline, std::span<const Finding> find
 
 }  // namespace
 
+std::uint64_t end_of(const Timeline& timeline) {
+  std::uint64_t end = timeline.end;
+  for (const TimelineEvent& event : timeline.events) end = std::max({end, event.begin, event.end});
+  return end;
+}
+
 const char* name_of(Kind kind) {
   switch (kind) {
     case Kind::run: return "run";
@@ -194,10 +200,8 @@ std::string timeline_json(const Timeline& timeline, const std::vector<TrackEvent
   Labels labels;
   ordered_json kinds = ordered_json::array();
   for (int i = 0; i < kind_count; ++i) kinds.push_back(name_of(static_cast<Kind>(i)));
-  std::uint64_t end = timeline.end;
-  for (const TimelineEvent& event : timeline.events) end = std::max({end, event.begin, event.end});
   ordered_json json = {{"file", timeline.file},
-                       {"end", end},
+                       {"end", end_of(timeline)},
                        {"kinds", std::move(kinds)},
                        {"tracks", tracks_json(timeline, tracks, labels)},
                        {"findings", places_json(timeline, findings)},

@@ -19,13 +19,16 @@ struct TrackEvents {
   std::vector<EventIndices> lanes;
   EventIndices arrivals, marks;  // marks: of findings
 };
-inline constexpr std::size_t most_lanes = 8;  // what does not fit lies over others in the last one
+inline constexpr std::size_t most_lanes = 16;  // what does not fit lies over others in the last one
 
 // One entry a track. An event of no track is an internal Error.
 std::vector<TrackEvents> pack(const sim::Timeline& timeline);
 
 // The event that shows each finding, where there is one.
 std::vector<std::optional<std::uint32_t>> places(const sim::Timeline& timeline, std::span<const Finding> findings);
+
+// The last moment that something happens at.
+std::uint64_t end_of(const sim::Timeline& timeline);
 
 const char* name_of(sim::TimelineEvent::Kind kind);
 inline constexpr int kind_count = static_cast<int>(sim::TimelineEvent::Kind::finding) + 1;

@@ -2,37 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "check/hazard_text.hpp"
 #include "check/timeline_data.hpp"
 #include "check/timeline_page.hpp"
+#include "check/timeline_rows.hpp"
+#include "check/timeline_svg.hpp"
 
 namespace tessera::checker {
 namespace {
 using sim::Timeline;
 using Track = Timeline::Track;
-
-// Text for between tags and for quoted attributes.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: {
-        const bool forbidden = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
-        out += forbidden ? "&#xFFFD;" : std::string(1, c);
-      }
-    }
-  }
-  return out;
-}
 
 std::string block_text(const std::array<std::int64_t, 3>& b) { return fmt::format("({}, {}, {})", b[0], b[1], b[2]); }
 
@@ -44,7 +25,7 @@ using Kind = sim::TimelineEvent::Kind;
 constexpr KindText kind_texts[] = {{Kind::run, "a warp runs"},
                                    {Kind::wait, "a warp waits"},
                                    {Kind::copy, "TMA load, until its bytes have landed"},
-                                   {Kind::store, "TMA store, until its source has been read"},
+                                   {Kind::store, "TMA store, until the engine has read its source"},
                                    {Kind::wgmma, "wgmma, until it has been executed"},
                                    {Kind::held, "a tile is in use, until a wait covers it"},
                                    {Kind::phase, "a phase of an mbarrier"},
@@ -60,44 +41,14 @@ std::string legend() {
   return out + "</ul>\n";
 }
 
-// Rows are in groups: what executes, then tiles, then barriers, each by the blocks of the cluster.
-int section_of(Track::Kind kind) {
-  switch (kind) {
-    case Track::Kind::warp:
-    case Track::Kind::engine: return 0;
-    case Track::Kind::tile: return 1;
-    case Track::Kind::barrier: return 2;
-  }
-  return 2;
-}
-constexpr const char* section_names[] = {"Warps and engines", "Tiles", "mbarriers"};
-
-std::vector<std::size_t> row_order(const Timeline& timeline) {
-  std::vector<std::size_t> order(timeline.tracks.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const Track &x = timeline.tracks[a], &y = timeline.tracks[b];
-    const int s = section_of(x.kind), t = section_of(y.kind);
-    return s != t ? s < t : x.block < y.block;
-  });
-  return order;
-}
-
-int row_height(std::size_t lanes) { return lanes <= 1 ? 21 : 5 + 8 * static_cast<int>(lanes); }
-
-std::string rows(const Timeline& timeline, const std::vector<TrackEvents>& tracks) {
-  std::set<std::array<std::int64_t, 3>> blocks;
-  for (const Track& track : timeline.tracks) blocks.insert(track.block);
-  std::string out, group;
-  for (const std::size_t index : row_order(timeline)) {
-    const Track& track = timeline.tracks[index];
-    std::string heading = section_names[section_of(track.kind)];
-    if (blocks.size() > 1) heading += " " + block_text(track.block);
-    if (heading != group) out += fmt::format("<div class=\"group\">{}</div>\n", heading);
-    group = heading;
-    out += fmt::format(
-        "<div class=\"row\" data-track=\"{}\" style=\"height: {}px\" title=\"{} of block {}\">{}</div>\n", index,
-        row_height(tracks[index].lanes.size()), escaped(track.name), block_text(track.block), escaped(track.name));
+std::string row_names(const Timeline& timeline, const std::vector<Row>& rows) {
+  std::string out;
+  for (const Row& row : rows) {
+    const Track& track = timeline.tracks[row.track];
+    if (!row.heading.empty()) out += fmt::format("<div class=\"group\">{}</div>\n", row.heading);
+    out +=
+        fmt::format("<div class=\"row\" data-track=\"{}\" style=\"height: {}px\" title=\"{} of block {}\">{}</div>\n",
+                    row.track, row.height, escaped(track.name), block_text(track.block), escaped(track.name));
   }
   return out;
 }
@@ -121,11 +72,11 @@ std::string intro(const Timeline& timeline, std::size_t findings) {
   if (timeline.truncated) {
     out += "<p class=\"warning\">More happened than is kept: the picture ends before the cluster did.</p>\n";
   }
-  out += "<noscript><p class=\"warning\">The picture needs JavaScript; the findings below do not.</p></noscript>\n";
+  out += "<noscript><p class=\"faint\">This is the whole run; to zoom into it needs JavaScript.</p></noscript>\n";
   return out;
 }
 
-constexpr const char* toolbar = R"(<div class="bar">
+constexpr const char* toolbar = R"(<div class="bar" id="toolbar" hidden>
 <button type="button" id="reset">whole run</button>
 <button type="button" id="closer" title="zoom in">+</button>
 <button type="button" id="farther" title="zoom out">&minus;</button>
@@ -136,19 +87,18 @@ constexpr const char* toolbar = R"(<div class="bar">
 )";
 
 std::string chart(const Timeline& timeline, const std::vector<TrackEvents>& tracks) {
-  return R"(<div id="chart">
-<div id="top"><div id="corner" class="faint">statements</div><canvas id="axis"></canvas></div>
-<div id="scroll"><div id="rows">
-<div id="labels">
-)" + rows(timeline, tracks) +
-         R"(</div>
-<div id="pane">
-<canvas id="view" role="img" aria-label="What each warp, engine, tile and barrier did over time"></canvas>
-</div>
-</div></div>
-</div>
-<div id="tip" role="tooltip"></div>
-)";
+  const std::vector<Row> rows = rows_of(timeline, tracks);
+  std::string out = "<div id=\"chart\">\n<div id=\"top\"><div id=\"corner\" class=\"faint\">statements</div>";
+  out += "<svg id=\"axis\" width=\"100%\" height=\"24\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\n";
+  out += axis_svg(timeline) + "</svg></div>\n<div id=\"scroll\"><div id=\"rows\">\n<div id=\"labels\">\n";
+  out += row_names(timeline, rows);
+  out += fmt::format(
+      "</div>\n<div id=\"pane\">\n<svg id=\"view\" width=\"100%\" height=\"{}\" preserveAspectRatio=\"none\" "
+      "role=\"img\" "
+      "aria-label=\"What each warp, engine, tile and barrier did over time\">\n",
+      height_of(rows));
+  out += picture_svg(timeline, tracks, rows);
+  return out + "</svg>\n</div>\n</div></div>\n</div>\n<div id=\"tip\" role=\"tooltip\"></div>\n";
 }
 
 std::string finding_item(const Finding& finding, std::size_t index, bool placed) {

@@ -32,10 +32,6 @@ std::int64_t registers_of(const tile::RegisterTensor& tensor) { return words(ten
 
 namespace {
 
-bool meets(const tile::Group& a, const tile::Group& b) {
-  return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
-}
-
 // What registers(n) leaves each warpgroup with: of several the last in the program.
 struct Reallocation {
   const Site* site = nullptr;

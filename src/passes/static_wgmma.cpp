@@ -69,7 +69,7 @@ class WgmmaOrder final : public PathWalk {
     for (auto it = state.rbegin(); it != state.rend(); ++it) {  // of several accesses the last
       const Pending& p = it->second;
       if (p.over || p.by == nullptr || p.agent != accesses_of(group) || !may_meet(p, w)) continue;
-      const Operands o = register_operands(const_cast<Stmt*>(p.by));
+      const Operands o = register_operands(p.by);
       for (const tile::RegisterTensor* t : {w.acc, w.a_registers}) {
         const bool written = holds(o.writes, t);
         if ((!written && !holds(o.reads, t)) || unfenced.erase(t) == 0) continue;
@@ -84,7 +84,7 @@ class WgmmaOrder final : public PathWalk {
   }
 
   void access(const Stmt& s, const tile::Group& group, State& state) {
-    const Operands o = register_operands(const_cast<Stmt*>(&s));
+    const Operands o = register_operands(&s);
     bool touches = false;
     for (const auto* list : {&o.reads, &o.writes}) {
       touches |= std::any_of(list->begin(), list->end(), [&](const auto* t) { return operands_.count(t) != 0; });

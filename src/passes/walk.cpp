@@ -51,43 +51,43 @@ class Walker {
 
 Walk::Walk(const tile::Kernel& kernel) { Walker(*this, kernel.root_group()).block(kernel.body, nullptr); }
 
-Operands register_operands(Stmt* stmt) {
+Operands register_operands(const Stmt* stmt) {
   Operands o;
   match(stmt, overloaded{
-                  [&](tile::AllocRegister& s) { o.writes = {s.out}; },
-                  [&](tile::Compute& s) {
+                  [&](const tile::AllocRegister& s) { o.writes = {s.out}; },
+                  [&](const tile::Compute& s) {
                     o.reads = s.ins;
                     o.writes = {s.out};
                   },
-                  [&](tile::Transpose& s) {
+                  [&](const tile::Transpose& s) {
                     o.reads = {s.in};
                     o.writes = {s.out};
                   },
-                  [&](tile::Slice& s) {
+                  [&](const tile::Slice& s) {
                     o.reads = {s.in};
                     o.writes = {s.out};
                   },
-                  [&](tile::ConvertLayout& s) {
+                  [&](const tile::ConvertLayout& s) {
                     o.reads = {s.in};
                     o.writes = {s.out};
                   },
-                  [&](tile::LoadGlobal& s) { o.writes = {s.out}; },
-                  [&](tile::StoreGlobal& s) { o.reads = {s.src}; },
-                  [&](tile::LoadShared& s) { o.writes = {s.out}; },
-                  [&](tile::StoreShared& s) { o.reads = {s.src}; },
-                  [&](tile::Dot& s) {
+                  [&](const tile::LoadGlobal& s) { o.writes = {s.out}; },
+                  [&](const tile::StoreGlobal& s) { o.reads = {s.src}; },
+                  [&](const tile::LoadShared& s) { o.writes = {s.out}; },
+                  [&](const tile::StoreShared& s) { o.reads = {s.src}; },
+                  [&](const tile::Dot& s) {
                     o.reads = {s.a, s.b, s.acc};
                     o.writes = {s.acc};
                   },
-                  [&](tile::Wgmma& s) {
+                  [&](const tile::Wgmma& s) {
                     o.reads = {s.acc};
                     if (s.a_registers != nullptr) o.reads.push_back(s.a_registers);
                     o.writes = {s.acc};
                   },
-                  [&](tile::PrintTensor& s) {
+                  [&](const tile::PrintTensor& s) {
                     if (s.tensor != nullptr) o.reads = {s.tensor};
                   },
-                  [](Stmt&) {},
+                  [](const Stmt&) {},
               });
   return o;
 }

@@ -38,7 +38,7 @@ struct Operands {
   std::vector<ir::tile::RegisterTensor*> reads;
   std::vector<ir::tile::RegisterTensor*> writes;
 };
-Operands register_operands(ir::Stmt* stmt);
+Operands register_operands(const ir::Stmt* stmt);
 
 // How a statement touches shared memory, through the generic proxy and through the async proxy (TMA, wgmma).
 struct SharedUse {

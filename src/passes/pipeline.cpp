@@ -13,6 +13,7 @@
 #include "passes/plan_shared.hpp"
 #include "passes/proxy_fences.hpp"
 #include "passes/registers.hpp"
+#include "passes/static_check.hpp"
 #include "passes/stream_operands.hpp"
 
 namespace tessera::passes {
@@ -46,6 +47,7 @@ Lowered lower(ir::tile::Kernel& kernel, const Options& options) {
   ir::tile::verify(kernel);
   const std::string program = ir::tile::to_string(kernel);
   dump("tile", [&] { return program; });
+  if (options.refuse_hazards) refuse_certain_hazards(kernel);
 
   infer_layouts(kernel, result.remarks);
   expand(kernel);

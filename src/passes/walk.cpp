@@ -12,8 +12,9 @@ class Walker {
  public:
   Walker(Walk& walk, tile::Group group) : walk_(walk), group_(group) {}
 
-  void block(Block& statements) {
+  void block(const Block& statements, const Stmt* owner) {
     const int index = static_cast<int>(walk_.blocks.size());
+    walk_.owners.push_back(owner);
     walk_.blocks.push_back({static_cast<int>(walk_.sites.size()), 0});
     blocks_.push_back(index);
     for (Stmt* s : statements) statement(s);
@@ -25,17 +26,16 @@ class Walker {
   void statement(Stmt* s) {
     const int position = static_cast<int>(walk_.sites.size());
     walk_.sites.push_back({s, position, group_, loops_, blocks_});
-    const bool is_loop = s->kind == StmtKind::control_For || s->kind == StmtKind::control_Loop;
     const int loop = static_cast<int>(walk_.loops.size());
-    if (is_loop) {
+    if (is_loop(s)) {
       walk_.loops.push_back({position, position});
       loops_.push_back(loop);
     }
     const tile::Group outer = group_;
     if (const auto* g = as<tile::ThreadGroup>(s)) group_ = g->group;
-    for_each_child_block(s, [&](Block& b) { block(b); });
+    for_each_child_block(s, [&](Block& b) { block(b, s); });
     group_ = outer;
-    if (is_loop) {
+    if (is_loop(s)) {
       loops_.pop_back();
       walk_.loops[static_cast<std::size_t>(loop)].last = static_cast<int>(walk_.sites.size()) - 1;
     }
@@ -49,45 +49,45 @@ class Walker {
 
 }  // namespace
 
-Walk::Walk(tile::Kernel& kernel) { Walker(*this, kernel.root_group()).block(kernel.body); }
+Walk::Walk(const tile::Kernel& kernel) { Walker(*this, kernel.root_group()).block(kernel.body, nullptr); }
 
-Operands register_operands(Stmt* stmt) {
+Operands register_operands(const Stmt* stmt) {
   Operands o;
   match(stmt, overloaded{
-                  [&](tile::AllocRegister& s) { o.writes = {s.out}; },
-                  [&](tile::Compute& s) {
+                  [&](const tile::AllocRegister& s) { o.writes = {s.out}; },
+                  [&](const tile::Compute& s) {
                     o.reads = s.ins;
                     o.writes = {s.out};
                   },
-                  [&](tile::Transpose& s) {
+                  [&](const tile::Transpose& s) {
                     o.reads = {s.in};
                     o.writes = {s.out};
                   },
-                  [&](tile::Slice& s) {
+                  [&](const tile::Slice& s) {
                     o.reads = {s.in};
                     o.writes = {s.out};
                   },
-                  [&](tile::ConvertLayout& s) {
+                  [&](const tile::ConvertLayout& s) {
                     o.reads = {s.in};
                     o.writes = {s.out};
                   },
-                  [&](tile::LoadGlobal& s) { o.writes = {s.out}; },
-                  [&](tile::StoreGlobal& s) { o.reads = {s.src}; },
-                  [&](tile::LoadShared& s) { o.writes = {s.out}; },
-                  [&](tile::StoreShared& s) { o.reads = {s.src}; },
-                  [&](tile::Dot& s) {
+                  [&](const tile::LoadGlobal& s) { o.writes = {s.out}; },
+                  [&](const tile::StoreGlobal& s) { o.reads = {s.src}; },
+                  [&](const tile::LoadShared& s) { o.writes = {s.out}; },
+                  [&](const tile::StoreShared& s) { o.reads = {s.src}; },
+                  [&](const tile::Dot& s) {
                     o.reads = {s.a, s.b, s.acc};
                     o.writes = {s.acc};
                   },
-                  [&](tile::Wgmma& s) {
+                  [&](const tile::Wgmma& s) {
                     o.reads = {s.acc};
                     if (s.a_registers != nullptr) o.reads.push_back(s.a_registers);
                     o.writes = {s.acc};
                   },
-                  [&](tile::PrintTensor& s) {
+                  [&](const tile::PrintTensor& s) {
                     if (s.tensor != nullptr) o.reads = {s.tensor};
                   },
-                  [](Stmt&) {},
+                  [](const Stmt&) {},
               });
   return o;
 }
@@ -109,10 +109,25 @@ std::vector<SharedUse> async_shared_uses(const Stmt* stmt) {
   return {};
 }
 
+<<<<<<< HEAD
+=======
+bool covers(const tile::Group& outer, const tile::Group& inner) {
+  if (outer == inner) return true;
+  return !outer.elect && !outer.each_warp && outer.begin <= inner.begin &&
+         inner.begin + inner.count <= outer.begin + outer.count;
+}
+>>>>>>> static
 bool meets(const tile::Group& a, const tile::Group& b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
 
+<<<<<<< HEAD
+=======
+tile::Group candidates(const tile::Group& group) {
+  return group.elect ? tile::Group{group.begin, 32} : tile::Group{group.begin, group.count};
+}
+
+>>>>>>> static
 std::string to_string(const tile::Group& group) {
   if (group.each_warp) {
     return fmt::format("one thread of each warp of threads {}..{}", group.begin, group.begin + group.count - 1);

@@ -28,7 +28,9 @@ struct Walk {
   std::vector<Site> sites;  // index = position
   std::vector<Span> loops;
   std::vector<Span> blocks;
-  explicit Walk(ir::tile::Kernel& kernel);
+  std::vector<const ir::Stmt*>
+      owners;  // of the blocks: the statement that each is nested in; null for the kernel's own
+  explicit Walk(const ir::tile::Kernel& kernel);
 };
 
 // Register tensors that an instruction reads and writes (Dot reads and writes its accumulator).
@@ -36,7 +38,7 @@ struct Operands {
   std::vector<ir::tile::RegisterTensor*> reads;
   std::vector<ir::tile::RegisterTensor*> writes;
 };
-Operands register_operands(ir::Stmt* stmt);
+Operands register_operands(const ir::Stmt* stmt);
 
 // How a statement touches shared memory, through the generic proxy and through the async proxy (TMA, wgmma).
 struct SharedUse {
@@ -46,8 +48,20 @@ struct SharedUse {
 std::vector<SharedUse> generic_shared_uses(const ir::Stmt* stmt);
 std::vector<SharedUse> async_shared_uses(const ir::Stmt* stmt);
 
+<<<<<<< HEAD
 // Whether the ranges of threads have any in common; an elected one counts as the first of its warp.
 bool meets(const ir::tile::Group& a, const ir::tile::Group& b);
+=======
+// Whether every thread of `inner` executes what `outer` executes; whether some thread may belong to both.
+bool covers(const ir::tile::Group& outer, const ir::tile::Group& inner);
+bool meets(const ir::tile::Group& a, const ir::tile::Group& b);
+// All threads that may belong to the group: of an elected one, its warp.
+ir::tile::Group candidates(const ir::tile::Group& group);
+inline bool is_loop(const ir::Stmt* s) {
+  return s->kind == ir::StmtKind::control_For || s->kind == ir::StmtKind::control_Loop;
+}
+
+>>>>>>> static
 // The group as text: "threads 0..127", "one elected thread of warp 0".
 std::string to_string(const ir::tile::Group& group);
 // A tensor's name for messages: 'sa', or "the result of line 12" where the user gave none.

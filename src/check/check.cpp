@@ -129,6 +129,7 @@ class Check {
     run_all(schedules);
     if (options_.orderings > 1) run_all(deviations());
     report_.findings = findings_.merged();
+    add_those_of_the_text();
     report_.waived = checker::take_waived(report_.findings);
     if (options_.timeline) draw();
   }
@@ -186,11 +187,29 @@ class Check {
     return result;
   }
 
+  // What the text shows comes first, unless a run found the same, which says more.
+  void add_those_of_the_text() {
+    const auto found = [&](const Finding& f) {
+      return std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& other) {
+        return other.hazard == f.hazard && place(other) == place(f);
+      });
+    };
+    std::vector<Finding> all;
+    std::copy_if(launch_.findings.begin(), launch_.findings.end(), std::back_inserter(all),
+                 [&](const Finding& f) { return !found(f); });
+    all.insert(all.end(), report_.findings.begin(), report_.findings.end());
+    report_.findings = std::move(all);
+  }
+  static std::string place(const Finding& f) {
+    return fmt::format("{}:{}", f.diagnostic.loc.file, f.diagnostic.loc.line);
+  }
+
   // Of the schedule that shows the first finding, or of a random one.
   void draw() {
-    const bool shown = !report_.findings.empty() && !report_.findings.front().schedule.empty();
+    const auto shown = std::find_if(report_.findings.begin(), report_.findings.end(),
+                                    [](const Finding& f) { return !f.schedule.empty(); });
     const Schedule schedule =
-        shown ? Schedule::parse(report_.findings.front().schedule) : Schedule::random(options_.seed);
+        shown != report_.findings.end() ? Schedule::parse(shown->schedule) : Schedule::random(options_.seed);
     std::vector<Finding> findings;
     sim::Timeline timeline;
     sim::Options run = options_of(schedule, findings);

@@ -8,7 +8,7 @@
 
 #include "ir/thread.hpp"
 #include "ir/tile.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/finding.hpp"
 
 namespace tessera::passes {
 
@@ -22,6 +22,7 @@ struct Options {
 struct Lowered {
   ir::thread::Kernel kernel;
   std::vector<Diagnostic> remarks;  // conversions inserted, shared-memory bank conflicts, ...
+  std::vector<Finding> findings;    // with Options::refuse_hazards: hazards that some arguments may avoid
   int register_estimate = 0;        // 32-bit registers a thread, for pruning before the compiler is asked
 };
 

@@ -35,16 +35,6 @@ using Touched = std::map<std::tuple<std::uint32_t, int, bool>, Touch>;
 bool overlaps(const tile::SharedTensor& a, const tile::SharedTensor& b) {
   return &a == &b || (a.offset < b.offset + b.bytes() && b.offset < a.offset + a.bytes());
 }
-<<<<<<< HEAD
-// Whether every thread of `inner` executes what `outer` executes.
-bool covers(const tile::Group& outer, const tile::Group& inner) {
-  if (outer == inner) return true;
-  return !outer.elect && !outer.each_warp && outer.begin <= inner.begin &&
-         inner.begin + inner.count <= outer.begin + outer.count;
-}
-bool is_loop(const Stmt* s) { return s->kind == StmtKind::control_For || s->kind == StmtKind::control_Loop; }
-=======
->>>>>>> static
 
 class Fences {
  public:

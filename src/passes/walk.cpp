@@ -109,25 +109,20 @@ std::vector<SharedUse> async_shared_uses(const Stmt* stmt) {
   return {};
 }
 
-<<<<<<< HEAD
-=======
 bool covers(const tile::Group& outer, const tile::Group& inner) {
   if (outer == inner) return true;
   return !outer.elect && !outer.each_warp && outer.begin <= inner.begin &&
          inner.begin + inner.count <= outer.begin + outer.count;
 }
->>>>>>> static
+
 bool meets(const tile::Group& a, const tile::Group& b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
 
-<<<<<<< HEAD
-=======
 tile::Group candidates(const tile::Group& group) {
   return group.elect ? tile::Group{group.begin, 32} : tile::Group{group.begin, group.count};
 }
 
->>>>>>> static
 std::string to_string(const tile::Group& group) {
   if (group.each_warp) {
     return fmt::format("one thread of each warp of threads {}..{}", group.begin, group.begin + group.count - 1);

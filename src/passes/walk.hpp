@@ -48,10 +48,6 @@ struct SharedUse {
 std::vector<SharedUse> generic_shared_uses(const ir::Stmt* stmt);
 std::vector<SharedUse> async_shared_uses(const ir::Stmt* stmt);
 
-<<<<<<< HEAD
-// Whether the ranges of threads have any in common; an elected one counts as the first of its warp.
-bool meets(const ir::tile::Group& a, const ir::tile::Group& b);
-=======
 // Whether every thread of `inner` executes what `outer` executes; whether some thread may belong to both.
 bool covers(const ir::tile::Group& outer, const ir::tile::Group& inner);
 bool meets(const ir::tile::Group& a, const ir::tile::Group& b);
@@ -61,7 +57,6 @@ inline bool is_loop(const ir::Stmt* s) {
   return s->kind == ir::StmtKind::control_For || s->kind == ir::StmtKind::control_Loop;
 }
 
->>>>>>> static
 // The group as text: "threads 0..127", "one elected thread of warp 0".
 std::string to_string(const ir::tile::Group& group);
 // A tensor's name for messages: 'sa', or "the result of line 12" where the user gave none.

@@ -172,6 +172,7 @@ KernelImpl::Launchable KernelImpl::launchable(std::span<const Argument> argument
   if (slot.plan.empty) return result;
   const runtime::Variant& winner = state_->last->winner(*slot.bucket);
   result.kernel = winner.lowered->kernel;
+  result.findings = winner.lowered->findings;
   result.config = winner.row.config;
   result.values = {slot.plan.values.begin(), slot.plan.values.end()};
   result.bytes = {slot.plan.bytes.begin(), slot.plan.bytes.end()};

@@ -16,6 +16,7 @@ namespace tessera::detail {
 struct KernelImpl::Launchable {
   std::shared_ptr<const ir::thread::Kernel> kernel;  // null: a launch without blocks
   std::string config;
+  std::vector<Finding> findings;     // hazards that the text shows
   std::vector<std::int64_t> values;  // of the kernel's parameters; pointers as integers
   std::vector<std::size_t> bytes;    // of the buffers
   bool simulated = false;

@@ -101,6 +101,7 @@ void lower_candidate(ir::tile::Kernel& kernel, const Toolchain& toolchain, Lower
   capture(out, [&] {
     passes::Lowered lowered = toolchain.lower(kernel);
     out->remarks = std::move(lowered.remarks);
+    out->findings = std::move(lowered.findings);
     out->register_estimate = lowered.register_estimate;
     auto shared = std::make_shared<ir::thread::Kernel>(std::move(lowered.kernel));
     out->canonical = toolchain.print_cuda(*shared, false);

@@ -10,7 +10,7 @@
 #include "runtime/cache.hpp"
 #include "runtime/device_state.hpp"
 #include "runtime/toolchain.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/finding.hpp"
 
 namespace tessera::runtime {
 
@@ -18,6 +18,7 @@ namespace tessera::runtime {
 struct LoweredVariant {
   std::shared_ptr<const ir::thread::Kernel> kernel;  // null if it failed
   std::vector<Diagnostic> remarks;
+  std::vector<Finding> findings;  // hazards that the text shows
   int register_estimate = 0;
   std::string canonical;  // CUDA text that names nothing of the user's
   std::string hash;       // of the kernel's name and `canonical`

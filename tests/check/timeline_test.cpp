@@ -5,6 +5,8 @@
 #include "check/hazard_text.hpp"
 #include "check/timeline_data.hpp"
 #include "check/timeline_html.hpp"
+#include "check/timeline_rows.hpp"
+#include "check/timeline_svg.hpp"
 #include "example_report.hpp"
 
 namespace tessera::checker {
@@ -169,6 +171,143 @@ TEST_F(TimelineTest, APageSaysWhatItLacks) {
   EXPECT_NO_THROW(data_of(timeline_html({}, {})));
 }
 
+TEST_F(TimelineTest, NumbersInNamesAreInOrder) {
+  Timeline timeline;
+  for (const char* name : {"sb[0]", "sa[10]", "sa[2]", "sa[1, 0]", "sa[1]", "s"}) {
+    timeline.tracks.push_back({Tracks::tile, {0, 0, 0}, name});
+  }
+  for (const char* name : {"TMA", "wgmma of warp 4"}) timeline.tracks.push_back({Tracks::engine, {0, 0, 0}, name});
+  for (const char* name : {"warp 10", "warp 9", "warp 0"}) timeline.tracks.push_back({Tracks::warp, {0, 0, 0}, name});
+  std::vector<std::string> names;
+  int top = 0;
+  const std::vector<Row> rows = rows_of(timeline, pack(timeline));
+  for (const Row& row : rows) {
+    names.push_back(timeline.tracks[row.track].name);
+    EXPECT_EQ(row.top, top + (row.heading.empty() ? 0 : heading_height));
+    top = row.top + row.height;
+  }
+  EXPECT_THAT(names, ElementsAre("warp 0", "warp 9", "warp 10", "TMA", "wgmma of warp 4", "s", "sa[1, 0]", "sa[1]",
+                                 "sa[2]", "sa[10]", "sb[0]"));
+  EXPECT_EQ(height_of(rows), top);
+  EXPECT_EQ(height_of({}), 0);
+}
+
+struct PictureTest : TimelineTest {
+  static std::string picture(const Timeline& timeline) {
+    const std::vector<TrackEvents> tracks = pack(timeline);
+    return picture_svg(timeline, tracks, rows_of(timeline, tracks));
+  }
+  struct Rectangle {
+    double x, y, width, height;
+  };
+  // Those of a kind, in the picture's columns.
+  static std::vector<Rectangle> rectangles(const std::string& svg, const std::string& kind) {
+    const std::string open = "<path class=\"" + kind + "\" d=\"";
+    if (svg.find(open) == svg.npos) return {};
+    const std::string path = between(svg, open, "\"");
+    const std::regex one("M([-0-9.]+) ([-0-9.]+)h([-0-9.]+)v([-0-9.]+)h-[0-9.]+z");
+    std::vector<Rectangle> list;
+    for (std::sregex_iterator it(path.begin(), path.end(), one), none; it != none; ++it) {
+      list.push_back({std::stod((*it)[1]), std::stod((*it)[2]), std::stod((*it)[3]), std::stod((*it)[4])});
+    }
+    return list;
+  }
+  static double column(double time, double end) { return 1024 * (time + 0.01 * end) / (1.02 * end); }
+};
+
+TEST_F(PictureTest, EveryBarHasItsPlace) {
+  const std::string svg = picture(example_timeline());
+  const auto runs = rectangles(svg, "run");
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_NEAR(runs[0].x, column(0, 100), 0.1);
+  EXPECT_NEAR(runs[0].x + runs[0].width, column(40, 100), 1);
+  EXPECT_EQ(runs[0].y, heading_height + 2);
+  const auto waits = rectangles(svg, "wait");
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_NEAR(waits[0].x, column(40, 100), 0.1);
+  EXPECT_LT(waits[0].height, runs[0].height / 2);  // a line at the foot
+  EXPECT_EQ(waits[0].y + waits[0].height, runs[0].y + runs[0].height);
+  const auto copies = rectangles(svg, "copy");
+  ASSERT_EQ(copies.size(), 2U);
+  EXPECT_LT(copies[0].y + copies[0].height, copies[1].y + 0.1);  // lanes of their own
+  EXPECT_EQ(rectangles(svg, "arrival").size(), 1U);
+  for (const char* kind : {"store", "wgmma", "held", "phase"}) EXPECT_EQ(rectangles(svg, kind).size(), 1U) << kind;
+}
+
+TEST_F(PictureTest, FindingsSayWhatTheyAre) {
+  Timeline timeline = example_timeline();
+  timeline.events.back().label = "race: a < b";
+  const std::string svg = picture(timeline);
+  EXPECT_THAT(svg, HasSubstr("<svg x=\"54.90%\" class=\"mark\"><title>warp 3: race: a &lt; b</title>"));
+  timeline.events.pop_back();
+  EXPECT_THAT(picture(timeline), Not(HasSubstr("<title>")));
+}
+
+TEST_F(PictureTest, WhatIsTooNarrowIsJoined) {
+  Timeline timeline;
+  timeline.tracks = {{Tracks::warp, {0, 0, 0}, "warp 0"}};
+  for (std::uint64_t i = 0; i < 100000; ++i) {  // first it runs most of the time, then it waits
+    const std::uint64_t change = i < 50000 ? 8 : 2;
+    timeline.events.push_back({Kind::run, 0, 10 * i, 10 * i + change, 1, "runs"});
+    timeline.events.push_back({Kind::wait, 0, 10 * i + change, 10 * i + 10, 1, "waits"});
+  }
+  timeline.end = 1000000;
+  const std::string svg = picture(timeline);
+  const auto runs = rectangles(svg, "run"), waits = rectangles(svg, "wait");
+  ASSERT_EQ(runs.size(), 1U);
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_NEAR(runs[0].x + runs[0].width, column(500000, 1e6), 1.1);
+  EXPECT_EQ(waits[0].x, runs[0].x + runs[0].width);
+}
+
+TEST_F(PictureTest, RectanglesAreBounded) {
+  Timeline timeline;
+  for (std::uint32_t track = 0; track < 30; ++track) {
+    timeline.tracks.push_back({Tracks::warp, {0, 0, 0}, "warp " + std::to_string(track)});
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      timeline.events.push_back({i % 2 == 0 ? Kind::run : Kind::wait, track, 2 * i, 2 * i + 2, 1, ""});
+    }
+  }
+  timeline.end = 6000;
+  const auto count = [](const Timeline& t) {
+    const std::string svg = picture(t);
+    return static_cast<std::size_t>(std::count(svg.begin(), svg.end(), 'z'));
+  };
+  EXPECT_LE(count(timeline), most_rectangles + 1);
+  EXPECT_GT(count(timeline), most_rectangles / 4);
+  Timeline tall;  // a rectangle for each row is the least there can be
+  for (std::uint32_t track = 0; track < 5000; ++track) {
+    tall.tracks.push_back({Tracks::tile, {0, 0, 0}, "s[" + std::to_string(track) + "]"});
+    tall.events.push_back({Kind::held, track, 0, 9, 1, ""});
+  }
+  EXPECT_EQ(count(tall), 5000U);
+}
+
+TEST_F(PictureTest, TheAxisHasAboutEightTicks) {
+  for (const std::uint64_t end : {0U, 1U, 7U, 100U, 7326U, 1000000U, 4000000000U}) {
+    Timeline timeline;
+    timeline.end = end;
+    const std::string svg = axis_svg(timeline);
+    const std::regex tick("<text ");
+    const auto ticks = std::distance(std::sregex_iterator(svg.begin(), svg.end(), tick), std::sregex_iterator());
+    EXPECT_GE(ticks, end < 4 ? 1 : 4) << end;
+    EXPECT_LE(ticks, 9) << end;
+    EXPECT_THAT(svg, HasSubstr(">0</text>"));
+  }
+  Timeline timeline;
+  timeline.end = 1234567;
+  EXPECT_THAT(axis_svg(timeline), HasSubstr("y=\"15\">1,200,000</text>"));
+}
+
+TEST_F(PictureTest, ThePageHoldsIt) {
+  const Timeline timeline = example_timeline();
+  const std::string page = timeline_html(timeline, {});
+  EXPECT_THAT(page, HasSubstr(picture(timeline)));
+  EXPECT_THAT(page, HasSubstr(axis_svg(timeline)));
+  EXPECT_THAT(page, Not(HasSubstr("canvas")));
+  EXPECT_LT(page.find("</svg>"), page.find("<script"));
+}
+
 struct Hostile : TimelineTest {
   static std::string page() {
     Timeline timeline = example_timeline();
@@ -203,7 +342,7 @@ TEST_F(Hostile, TagsAreBalanced) {
   html.erase(html.find("<style>"), html.find("</style>") - html.find("<style>"));
   html.insert(html.find("</style>"), "<style>");
   std::vector<std::string> open;
-  const std::regex tag("<(/?)([a-z0-9]+)((\\s+[a-z-]+(=\"[^\"<>]*\")?)*)\\s*>");
+  const std::regex tag("<(/?)([a-z0-9]+)((\\s+[a-zA-Z-]+(=\"[^\"<>]*\")?)*)\\s*>");
   for (std::sregex_iterator it(html.begin(), html.end(), tag), none; it != none; ++it) {
     const std::string name = (*it)[2];
     if (name == "meta") continue;

@@ -142,7 +142,7 @@
       element.setAttribute("height", high);
       element.setAttribute("viewBox", `0 0 ${width} ${high}`);
     }
-    redraw();
+    draw(scroll.scrollTop);
   }
 
   // Ticks at 1, 2 or 5 times a power of ten, about 110 pixels apart.
@@ -190,12 +190,12 @@
     const wide = right - left;
     fill(number, left, wide > 3 ? wide - 1 : wide, y, box);
     if (wide < 50 || box.height < 12) return;
-    const letters = Math.floor((wide - 8) / 6.3), text = labels.next();
+    const letters = Math.floor((wide - 8) / 7), text = labels.next();
     // "waits on mbarrier full[0]": what it waits for is what tells it from the bar's neighbours.
     const all = (data.labels[lane.label[i]] || kind).replace(/^waits (on|at|for) (mbarrier )?/, "");
     text.setAttribute("class", "on-" + kind);
     text.setAttribute("x", tenth(left + 4));
-    text.setAttribute("y", y + box.height / 2 + (kind === "wait" ? 2 : 4));
+    text.setAttribute("y", y + box.height / 2 + (kind === "wait" || kind === "phase" ? 2 : 4));
     text.textContent = all.length > letters ? all.slice(0, letters - 1) + "…" : all;
   }
   // Events below a pixel's width become one bar a pixel, of the kind that covers most of it; equal ones are joined.
@@ -233,12 +233,13 @@
     endPixel();
     endStrip();
   }
+  // At the foot of the row, below the labels of phases.
   function drawArrivals(row, shift) {
     let before = -2;
     for (let i = firstPoint(row.arrivals, from); i < row.arrivals.length && row.arrivals[i].time <= from + span; ++i) {
       const x = Math.round(xOf(row.arrivals[i].time));
       if (x === before) continue;
-      pieces[kindNumber.arrival].push(bar(x - 1, row.top + 2 - shift, 2, row.height - 5));
+      pieces[kindNumber.arrival].push(bar(x - 1, row.top + row.height - 8 - shift, 2, 5));
       before = x;
     }
   }

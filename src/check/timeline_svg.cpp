@@ -104,7 +104,7 @@ void add_row(const Timeline& timeline, const TrackEvents& track, const Row& row,
   double before = -1;
   for (const std::uint32_t index : track.arrivals) {
     const double column = std::floor(scale(timeline.events[index].begin));
-    if (column != before) paths.add(Kind::arrival, column, row.top + 2, 1, row.height - 5);
+    if (column != before) paths.add(Kind::arrival, column, row.top + row.height - 8, 1, 5);
     before = column;
   }
 }

@@ -133,7 +133,7 @@ void Recorder::completed(const BlockInfo& home, const std::string& barrier, std:
   const std::uint32_t on = track(TrackKind::barrier, home.index, barrier);
   std::uint64_t& begin = phase_begins_[on];
   add({TimelineEvent::Kind::phase, on, begin, now(), line_number(by),
-       fmt::format("phase {} of {}, completed at {}", phase, barrier, line_of(by))});
+       fmt::format("phase {}, completed at {}", phase, line_of(by))});
   begin = now();
 }
 

@@ -91,8 +91,8 @@ TEST_F(RecorderTest, AWaitLastsUntilTheWarpRuns) {
 
 TEST_F(RecorderTest, AGroupOfWgmmasIsOneBarOfItsEngine) {
   run(4, 8, [&](int i) {
-    if (i == 1 || i == 2) issue(2 * i, Kind::wgmma, "sa[0]", 1, 4);
-    if (i == 1 || i == 2) issue(2 * i + 1, Kind::wgmma, "sb[0]", 1, 4);
+    if (i == 1 || i == 2) issue(2U * static_cast<std::uint32_t>(i), Kind::wgmma, "sa[0]", 1, 4);
+    if (i == 1 || i == 2) issue(2U * static_cast<std::uint32_t>(i) + 1, Kind::wgmma, "sb[0]", 1, 4);
     if (i == 4) issue(20, Kind::wgmma, "sa[1]", 2, 4);
     if (i == 5) recorder_.performed(5);
     if (i == 6) recorder_.covered(7, 1);

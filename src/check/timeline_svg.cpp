@@ -101,11 +101,10 @@ void add_row(const Timeline& timeline, const TrackEvents& track, const Row& row,
       paths.add(bar.kind, bar.left, row.top + box.top + box.height - high, bar.right - bar.left, high);
     }
   }
-  double before = -1;
-  for (const std::uint32_t index : track.arrivals) {
-    const double column = std::floor(scale(timeline.events[index].begin));
-    if (column != before) paths.add(Kind::arrival, column, row.top + row.height - 8, 1, 5);
-    before = column;
+  LaneBars arrivals(scale);
+  for (const std::uint32_t index : track.arrivals) arrivals.add(timeline.events[index]);
+  for (const Bar& bar : arrivals.take()) {
+    paths.add(bar.kind, bar.left, row.top + row.height - 8, bar.right - bar.left, 5);
   }
 }
 
@@ -121,7 +120,8 @@ std::string marks_svg(const Timeline& timeline, const std::vector<TrackEvents>& 
       if (x - before < 0.1) continue;
       before = x;
       out += fmt::format(
-          "<svg x=\"{:.2f}%\" class=\"mark\"><title>{}: {}</title><path class=\"reach\" d=\"M-0.5 0h1v{}h-1z\"></path>"
+          "<svg x=\"{:.2f}%\" overflow=\"visible\" class=\"mark\"><title>{}: {}</title><path class=\"reach\" d=\"M-0.5 "
+          "0h1v{}h-1z\"></path>"
           "<path class=\"flag\" d=\"M-6 {}h12l-6 10z\"></path></svg>\n",
           x, escaped(timeline.tracks[row.track].name), escaped(event.label), height_of(rows), row.top + 1);
     }

@@ -238,7 +238,8 @@ TEST_F(PictureTest, FindingsSayWhatTheyAre) {
   Timeline timeline = example_timeline();
   timeline.events.back().label = "race: a < b";
   const std::string svg = picture(timeline);
-  EXPECT_THAT(svg, HasSubstr("<svg x=\"54.90%\" class=\"mark\"><title>warp 3: race: a &lt; b</title>"));
+  EXPECT_THAT(svg,
+              HasSubstr("<svg x=\"54.90%\" overflow=\"visible\" class=\"mark\"><title>warp 3: race: a &lt; b</title>"));
   timeline.events.pop_back();
   EXPECT_THAT(picture(timeline), Not(HasSubstr("<title>")));
 }
@@ -258,6 +259,15 @@ TEST_F(PictureTest, WhatIsTooNarrowIsJoined) {
   ASSERT_EQ(waits.size(), 1U);
   EXPECT_NEAR(runs[0].x + runs[0].width, column(500000, 1e6), 1.1);
   EXPECT_EQ(waits[0].x, runs[0].x + runs[0].width);
+}
+
+TEST_F(PictureTest, ArrivalsAreJoinedToo) {
+  Timeline timeline;
+  timeline.tracks = {{Tracks::barrier, {0, 0, 0}, "full"}};
+  for (std::uint64_t i = 0; i < 5000; ++i) timeline.events.push_back({Kind::arrival, 0, i, i, 1, ""});
+  timeline.events.push_back({Kind::arrival, 0, 9000, 9000, 1, ""});
+  timeline.end = 10000;
+  EXPECT_EQ(rectangles(picture(timeline), "arrival").size(), 2U);
 }
 
 TEST_F(PictureTest, RectanglesAreBounded) {

@@ -427,16 +427,60 @@
   for (const [id, action] of Object.entries(buttons)) byId(id).addEventListener("click", action);
   if (!placed.length) byId("next").disabled = byId("previous").disabled = true;
 
+  // --- paper and files -----------------------------------------------------------------------------------------------
+
   // Paper has no scroll bar: all rows, as wide as the paper is.
-  window.addEventListener("beforeprint", () => {
+  function drawAllRows() {
     height = byId("labels").offsetHeight;
     view.setAttribute("width", "100%");
     view.setAttribute("height", height);
     view.setAttribute("viewBox", `0 0 ${width} ${height}`);
     axis.setAttribute("width", "100%");
     draw(0);
-  });
+  }
+  window.addEventListener("beforeprint", drawAllRows);
   window.addEventListener("afterprint", measure);
+
+  // A copy that needs no style sheet.
+  function styled(element) {
+    const copy = element.cloneNode(false), style = getComputedStyle(element);
+    for (const name of ["fill", "opacity", "stroke", "stroke-width", "display", "font-size", "font-family"]) {
+      copy.setAttribute(name, style.getPropertyValue(name));
+    }
+    for (const child of element.childNodes) {
+      if (child.nodeType === Node.TEXT_NODE) copy.append(child.data);
+      else if (child.style.display !== "none") copy.append(styled(child));
+    }
+    return copy;
+  }
+  // The window on time that is shown, with all rows and their names, as a file of its own.
+  function pictureFile() {
+    drawAllRows();
+    const names = byId("labels"), left = names.offsetWidth, ink = getComputedStyle(document.body);
+    const file = document.createElementNS(view.namespaceURI, "svg"), size = {width: left + width, height: height + 24};
+    for (const [name, value] of Object.entries(size)) file.setAttribute(name, value);
+    make("rect", file, {...size, fill: ink.backgroundColor});
+    for (const [element, top, high] of [[axis, 0, 24], [view, 24, height]]) {
+      const copy = styled(element);
+      for (const [name, value] of Object.entries({x: left, y: top, width, height: high})) copy.setAttribute(name, value);
+      file.append(copy);
+    }
+    for (const element of names.children) {
+      const y = 24 + element.offsetTop - names.offsetTop + element.offsetHeight / 2 + 4;
+      const text = make("text", file, {x: 8, y, fill: ink.color, "font-size": 12, "font-family": ink.fontFamily});
+      if (element.classList.contains("group")) text.setAttribute("font-weight", 600);
+      text.textContent = element.textContent;
+    }
+    measure();
+    return new XMLSerializer().serializeToString(file);
+  }
+  byId("save").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([pictureFile()], {type: "image/svg+xml"}));
+    link.download = "timeline.svg";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  });
 
   scroll.addEventListener("scroll", redraw);
   new ResizeObserver(measure).observe(byId("chart"));

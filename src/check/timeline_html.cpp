@@ -82,6 +82,7 @@ constexpr const char* toolbar = R"(<div class="bar" id="toolbar" hidden>
 <button type="button" id="farther" title="zoom out">&minus;</button>
 <button type="button" id="previous">previous finding</button>
 <button type="button" id="next">next finding</button>
+<button type="button" id="save" title="what is shown, with all rows, as a file">save as SVG</button>
 <span class="faint">wheel: zoom; drag, Shift + wheel or arrow keys: move; 0: whole run; n, p: findings</span>
 </div>
 )";

@@ -462,7 +462,8 @@
     make("rect", file, {...size, fill: ink.backgroundColor});
     for (const [element, top, high] of [[axis, 0, 24], [view, 24, height]]) {
       const copy = styled(element);
-      for (const [name, value] of Object.entries({x: left, y: top, width, height: high})) copy.setAttribute(name, value);
+      const place = {x: left, y: top, width, height: high};
+      for (const [name, value] of Object.entries(place)) copy.setAttribute(name, value);
       file.append(copy);
     }
     for (const element of names.children) {

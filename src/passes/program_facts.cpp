@@ -167,6 +167,47 @@ std::optional<std::int64_t> ProgramFacts::first_value(const Expr* e, const Site&
   return evaluate(e, site.position, site);
 }
 
+bool ProgramFacts::is_same_in_cluster(const Expr* e) const {
+  if (e->kind == ExprKind::cluster_rank || e->kind == ExprKind::var) return false;
+  if (e->kind == ExprKind::block_idx) return kernel_.cluster[static_cast<std::size_t>(e->integer)] == 1;
+  if (e->kind == ExprKind::div && e->args[0]->kind == ExprKind::block_idx && e->args[1]->is_constant()) {
+    const int extent = kernel_.cluster[static_cast<std::size_t>(e->args[0]->integer)];
+    return e->args[1]->integer > 0 && e->args[1]->integer % extent == 0;
+  }
+  if (e->kind == ExprKind::value) {
+    const auto it = definitions_.find(e->value);
+    if (it == definitions_.end()) return false;
+    const Stmt* s = walk_.sites[static_cast<std::size_t>(it->second)].stmt;
+    if (const auto* let = as<control::Let>(s)) return is_same_in_cluster(let->init);
+    const auto* loop = as<control::For>(s);
+    return is_same_in_cluster(loop->begin) && is_same_in_cluster(loop->step);
+  }
+  return std::all_of(e->args.begin(), e->args.end(), [&](const Expr* a) { return is_same_in_cluster(a); });
+}
+
+bool ProgramFacts::is_taken_in_turns(const control::If& branch) const {
+  const Expr* c = branch.condition;
+  const auto is_rank = [](const Expr* e) { return e->kind == ExprKind::cluster_rank; };
+  const auto is_a_rank = [&](const Expr* e) {
+    return e->is_constant() && e->integer >= 0 && e->integer < kernel_.cluster_size();
+  };
+  if (c->kind != ExprKind::eq) return false;
+  if (!(is_rank(c->args[0]) && is_a_rank(c->args[1])) && !(is_rank(c->args[1]) && is_a_rank(c->args[0]))) return false;
+  for (const int b : site(&branch).blocks) {
+    const Stmt* owner = walk_.owners[static_cast<std::size_t>(b)];
+    if (owner == nullptr || owner->kind == StmtKind::tile_ThreadGroup) continue;
+    const auto* loop = as<control::For>(owner);
+    const auto* outer = as<control::If>(owner);
+    if (outer != nullptr && is_same_in_cluster(outer->condition)) continue;
+    if (loop == nullptr || !is_same_in_cluster(loop->begin) || !is_same_in_cluster(loop->end) ||
+        !is_same_in_cluster(loop->step)) {
+      return false;
+    }
+    if (std::any_of(loop->body.begin(), loop->body.end(), [&](Stmt* s) { return may_skip_rest(s); })) return false;
+  }
+  return true;
+}
+
 // Threads differ only by variables that some of them assign and others do not.
 bool ProgramFacts::is_uniform(const tile::Group& group) const {
   if (group.threads() == 1) return true;
@@ -194,6 +235,11 @@ Interval Totals::part(const Block& block, const tile::Group& group) {
   return once;
 }
 
+// What falls to one block. Weights are those of so many blocks that do the same, and therefore multiples.
+Interval Totals::share(Interval all) const {
+  return {all.low <= -unbounded ? all.low : all.low / blocks_, all.high >= unbounded ? all.high : all.high / blocks_};
+}
+
 Interval Totals::statement(const Stmt& s, const tile::Group& group) {
   if (const auto* g = as<tile::ThreadGroup>(&s)) return of(g->body, g->group);
   if (const auto* loop = as<control::For>(&s)) return repeat(part(loop->body, group), facts_.trips(&s));
@@ -201,6 +247,9 @@ Interval Totals::statement(const Stmt& s, const tile::Group& group) {
   if (const auto* branch = as<control::If>(&s)) {
     const Interval yes = part(branch->then_body, group), no = part(branch->else_body, group);
     if (branch->condition->is_constant()) return branch->condition->integer != 0 ? yes : no;
+    if (blocks_ > 1 && facts_.is_taken_in_turns(*branch)) {  // one of the blocks that get here
+      return share(yes) + repeat(share(no), {blocks_ - 1, blocks_ - 1});
+    }
     return hull(yes, no);
   }
   return weigh_(s, group);

@@ -48,11 +48,14 @@ class ProgramFacts {
   bool changes_in(const ir::Expr* e, const Span& loop) const;
   // The value of `e` when the statement at `site` is executed for the first time, if that is certain.
   std::optional<std::int64_t> first_value(const ir::Expr* e, const Site& site) const;
+  // Where all blocks of a cluster get to `branch` together and exactly one of them takes it.
+  bool is_taken_in_turns(const ir::control::If& branch) const;
   // Whether all threads of the group always hold the same values, so that they go the same way.
   bool is_uniform(const ir::tile::Group& group) const;
 
  private:
   void find_skips();
+  bool is_same_in_cluster(const ir::Expr* e) const;
   bool assigned_before_first_use(const ir::Var* var, int position, const Site& use) const;
   std::optional<std::int64_t> evaluate(const ir::Expr* e, int position, const Site& use) const;
 
@@ -76,7 +79,9 @@ class Totals {
     std::size_t first_inner = 0;  // the parts in it stand before it, from here on
   };
 
-  Totals(const ProgramFacts& facts, Weigh weigh) : facts_(facts), weigh_(std::move(weigh)) {}
+  // `blocks`: the weights are sums over so many blocks of a cluster that execute the statement, 1 for a single block.
+  Totals(const ProgramFacts& facts, Weigh weigh, int blocks = 1)
+      : facts_(facts), weigh_(std::move(weigh)), blocks_(blocks) {}
   Interval of(const ir::Block& block, const ir::tile::Group& group);
   Interval of_kernel() { return part(facts_.kernel().body, facts_.kernel().root_group()); }
   const std::vector<Part>& parts() const { return parts_; }  // inner ones first
@@ -84,9 +89,11 @@ class Totals {
  private:
   Interval part(const ir::Block& block, const ir::tile::Group& group);
   Interval statement(const ir::Stmt& s, const ir::tile::Group& group);
+  Interval share(Interval all) const;
 
   const ProgramFacts& facts_;
   Weigh weigh_;
+  int blocks_;
   std::vector<Part> parts_;
 };
 

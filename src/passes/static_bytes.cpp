@@ -33,11 +33,12 @@ class BytesOfBarrier {
  public:
   // Of one barrier of the array, or (-1) of all of them together.
   BytesOfBarrier(const ProgramFacts& facts, const tile::BarrierArray* array, std::int64_t index, HazardList& out)
-      : facts_(facts), array_(array), index_(index), out_(out) {}
+      : facts_(facts), array_(array), index_(index), size_(facts.kernel().cluster_size()), out_(out) {}
 
   // Whether it found something.
   bool check() {
-    Totals net(facts_, [&](const Stmt& s, const tile::Group& g) { return weigh(s, g, true, true); });
+    Totals net(
+        facts_, [&](const Stmt& s, const tile::Group& g) { return of_cluster(weigh(s, g, true, true)); }, size_);
     const Interval total = net.of_kernel();
     const bool more = total.low >= 0, fewer = total.high <= 0;  // than delivered, announced
     if (more == fewer) return false;
@@ -66,6 +67,8 @@ class BytesOfBarrier {
     return b.array == array_ && (index_ < 0 || b.index->is_constant(index_));
   }
 
+  Interval of_cluster(Interval block) const { return repeat(block, {size_, size_}); }
+
   Interval weigh(const Stmt& s, const tile::Group& group, bool announced, bool delivered) const {
     if (const auto* e = as<tile::ArriveExpectTx>(&s); e != nullptr && announced && is_meant(e->barrier)) {
       return repeat({std::max<std::int64_t>(e->bytes->low, 0), e->bytes->high}, {group.threads(), group.threads()});
@@ -87,8 +90,11 @@ class BytesOfBarrier {
   void report(const Block& block, const Uses& uses, bool more) {
     const auto& [announcing, copies] = uses;
     const auto sum = [&](bool announced) {
-      Totals t(facts_, [&](const Stmt& s, const tile::Group& g) { return weigh(s, g, announced, !announced); });
-      return t.of(block, group_of(block));
+      Totals t(
+          facts_, [&](const Stmt& s, const tile::Group& g) { return of_cluster(weigh(s, g, announced, !announced)); },
+          size_);
+      const Interval all = t.of(block, group_of(block));
+      return Interval{all.low / size_, all.high >= unbounded ? unbounded : all.high / size_};
     };
     const auto& barrier = announcing.empty() ? copies.front()->barrier : announcing.front()->barrier;
     const std::string name = name_of(barrier);
@@ -142,6 +148,7 @@ class BytesOfBarrier {
   const ProgramFacts& facts_;
   const tile::BarrierArray* array_;
   std::int64_t index_;
+  int size_;  // of the cluster
   HazardList& out_;
 };
 

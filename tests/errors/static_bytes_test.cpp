@@ -234,8 +234,40 @@ KernelPtr multicast(int bytes, bool in_turns) {
 TEST(BytesInTheText, EveryBlockOfAClusterReceivesAMulticast) {
   expect_silence(multicast(8192, false));
   expect_silence(multicast(8192, true));
-  expect_hazard(multicast(4096, false), Verdict::refused, Hazard::barrier_bytes, "full",
-                "4096 bytes are announced on 'full', but its copies deliver 8192", "all copies");
+  for (const bool in_turns : {false, true}) {
+    expect_hazard(multicast(4096, in_turns), Verdict::refused, Hazard::barrier_bytes, "full",
+                  "4096 bytes are announced on 'full', but its copies deliver 8192", "all copies");
+  }
+}
+
+// As many rounds as the block's own number: the blocks of a cluster may differ, and with them the turns.
+TEST(BytesInTheText, TurnsThatBlocksMayNotTakeTogetherAreNotJudged) {
+  const auto program = [](bool together) {
+    return trace_bare([=](Program& k) {
+      k.attrs.cluster = {2};
+      k.attrs.blocks = {2 * cdiv(*k.n, 128)};
+      k.attrs.warps = 4;
+      auto view = global_view(*k.a, {*k.n, 64});
+      auto tile = shared_tensor<float16>({64, 64});
+      auto full = mbarrier.alloc(1);
+      Var<UInt32> phase = 0u;
+      for (auto i : range(together ? blockIdx.x / 2 : Int32(blockIdx.x))) {
+        if (auto _ = single_thread(0)) {
+          mbarrier.arrive_and_expect_tx(full, 4096);  // <- error
+          if (auto _ = when(cluster.rank() == 1)) {
+            tma.global_to_shared(
+                {.src = view, .dst = tile, .offsets = {i, 0}, .mbarrier = full, .multicast = cluster.all()});
+          }
+        }
+        mbarrier.wait(full, phase);
+        phase ^= 1u;
+      }
+      cluster.sync();
+    });
+  };
+  expect_silence(program(false));
+  expect_hazard(program(true), Verdict::refused, Hazard::barrier_bytes, "full", "its copies deliver 8192",
+                "all copies");
 }
 
 }  // namespace

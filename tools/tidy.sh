@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-tidy over the library's and the examples' sources, with the compile commands of the preset `asan-ubsan` (a clang
+# clang-tidy over the sources of the library, the examples and the commands, with the compile commands of the preset `asan-ubsan` (a clang
 # build). A file whose preprocessed text, configuration and tool are unchanged since it last passed is not run again.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
@@ -27,7 +27,7 @@ check() {
 }
 export -f check
 
-mapfile -t files < <(git ls-files -co --exclude-standard -- 'src/*.cpp' 'examples/*.cpp')
+mapfile -t files < <(git ls-files -co --exclude-standard -- 'src/*.cpp' 'examples/*.cpp' 'commands/*.cpp')
 printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 bash -c 'check "$1"' _
 find "$cache" -type f -mtime +30 -delete
 echo "${#files[@]} files are tidy"

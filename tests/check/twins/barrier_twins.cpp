@@ -24,10 +24,10 @@ Kernel never_initialised(bool broken) {
 // One warp initialises, another one arrives.
 Kernel not_synchronised(bool broken) {
   auto b = std::make_shared<IrTwin>(2);
-  b->when(b->thread_idx() == 0, [&] { b->init(IrTwin::bar, 32); });  // <- first: init_unsynced
+  b->when(b->thread_idx() == 0, [&] { b->init(IrTwin::bar, 32); });
   if (!broken) b->sync();
   b->when(
-      b->warp() == 1, [&] { b->arrive(IrTwin::bar); },  // <- second: init_unsynced
+      b->warp() == 1, [&] { b->arrive(IrTwin::bar); },  // <- first: init_unsynced
       [&] { b->wait(IrTwin::bar, 0); });
   const auto* v = b->value();
   b->load_x(v, b->thread_idx());
@@ -63,6 +63,7 @@ Kernel initialised_twice(bool broken) {
   });
   b->sync();
   for (int round : {0, 1}) {
+    b->warp_sync();
     b->when(b->lane() == 0, [&] {
       if (broken && round == 1) b->init(IrTwin::bar, 1);  // <- second: init_twice
       b->expect(IrTwin::bar, 512);
@@ -113,11 +114,8 @@ Kernel peeked(bool broken) {
   b->arrive_once();
   const auto* v = b->value();
   b->load_x(v, b->lane());
-  if (broken) {
-    const auto* seen = b->regs(DType::u32, 1, "seen");
-    b->add<thread::LoadSharedVector>(SourceLoc::here(), b->ref(seen), 1,
-                                     b->shared(IrTwin::bar));  // <- first: storage_peeked
-  }
+  const auto* seen = b->regs(DType::u32, 1, "seen");
+  if (broken) b->load_word(seen, IrTwin::bar);  // <- first: storage_peeked
   b->wait(IrTwin::bar, 0);
   b->store_y(v, b->lane());
   return b;
@@ -180,7 +178,8 @@ void add_barriers(std::vector<Twin>& twins) {
                   counted(512), counted(512), [=](Arrivals& s) { s.mistake = mistake; });
   };
   counts("count_over", Count::over, {Hazard::barrier_arrivals}, "met");
-  counts("count_over_in_flight", Count::over_in_flight, {Hazard::barrier_arrivals, Hazard::barrier_phase}, "full");
+  counts("count_over_in_flight", Count::over_in_flight,
+         {Hazard::barrier_arrivals, Hazard::barrier_phase, Hazard::deadlock}, "full");
   counts("count_index", Count::index, {Hazard::barrier_init, Hazard::out_of_bounds}, "barrier");
   counts("count_zero", Count::zero, {Hazard::misuse}, "alloc");
 }

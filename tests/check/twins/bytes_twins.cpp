@@ -30,13 +30,13 @@ struct TwoCopies : TwinScript {
                stray = is(Slip::other_barrier);
     if (auto _ = single_thread()) {
       if (stray) mbarrier.arrive_and_expect_tx(other, bytes);                      // <- first: bytes_other_barrier
-      if (!late && !silent && !stray) mbarrier.arrive_and_expect_tx(full, bytes);  // <- first: bytes_*
+      if (!late && !silent && !stray) mbarrier.arrive_and_expect_tx(full, bytes);  // <- first: bytes_t*
       if (twice) mbarrier.arrive_and_expect_tx(full, small_bytes);                 // <- first: bytes_second_expectation
-      copy(large, gx, 0, full);
-      copy(small, gx, 16, full);  // <- first: bytes_none_announced, bytes_other_barrier <- second: bytes_*
-      if (late) mbarrier.arrive_and_expect_tx(full, bytes);  // <- first: bytes_late_expectation
+      copy(large, gx, 0, full);   // <- first: bytes_none_announced, bytes_other_barrier
+      copy(small, gx, 16, full);  // <- first: bytes_none_announced, bytes_other_barrier, bytes_first_only, bytes_late_*
+      if (late) mbarrier.arrive_and_expect_tx(full, bytes);
     }
-    mbarrier.wait(full, 0);  // <- second: bytes_*
+    mbarrier.wait(full, 0);  // <- second: bytes_t*, bytes_s*, bytes_n*, bytes_o*
     store_global(gy, load_shared(large), {0, 0});
     store_global(gy, load_shared(small), {16, 0});
   }
@@ -105,12 +105,12 @@ struct Multicast : TwinScript {
     auto full = mbarrier.alloc(1);
     auto half = tile.split(0, 2)[cluster.rank()];
     if (auto _ = single_thread()) {
-      mbarrier.arrive_and_expect_tx(full, broken ? half.nbytes() : tile.nbytes());  // <- first: multicast_bytes
-      tma.global_to_shared(
+      mbarrier.arrive_and_expect_tx(full, broken ? half.nbytes() : tile.nbytes());
+      tma.global_to_shared(  // <- first: multicast_bytes
           {.src = gx, .dst = half, .offsets = {8 * cluster.rank(), 0}, .mbarrier = full, .multicast = cluster.all()});
     }
-    mbarrier.wait(full, 0);  // <- second: multicast_bytes
-    store_global(gy, load_shared(tile), {16 * blockIdx.x, 0});
+    mbarrier.wait(full, 0);                                     // <- second: multicast_bytes
+    store_global(gy, load_shared(tile), {16 * blockIdx.x, 0});  // <- second: multicast_bytes
     cluster.sync();
   }
 };
@@ -141,12 +141,16 @@ struct TooLarge : TwinScript {
 
 void add_bytes(std::vector<Twin>& twins) {
   const Family family(twins, "bytes");
-  const auto about = [](const char* name, const char* source) {
-    return About{
-        .name = name, .source = source, .expected = {Hazard::barrier_bytes, Hazard::deadlock}, .object = "full"};
+  const std::set<Hazard> phase_lacks{Hazard::barrier_bytes, Hazard::deadlock};
+  // The phase may be complete before the last copy: also a race with what it writes.
+  const std::set<Hazard> phase_early{Hazard::barrier_bytes, Hazard::deadlock, Hazard::race};
+  const auto about = [&](const char* name, const char* source, bool early = false) {
+    return About{.name = name, .source = source, .expected = early ? phase_early : phase_lacks, .object = "full"};
   };
   const auto copies = [&](const char* name, const char* source, Slip slip) {
-    add<TwoCopies>(family, about(name, source), counted(768), counted(768), [=](TwoCopies& s) { s.slip = slip; });
+    const bool early = slip == Slip::first_only || slip == Slip::late_expectation;
+    add<TwoCopies>(family, about(name, source, early), counted(768), counted(768),
+                   [=](TwoCopies& s) { s.slip = slip; });
   };
   copies("bytes_too_many", "D6", Slip::too_many);
   copies("bytes_too_few", "D6", Slip::too_few);
@@ -160,7 +164,7 @@ void add_bytes(std::vector<Twin>& twins) {
   add<SecondPhase>(family, about("second_phase_bytes", "A1.7"), counted(768), counted(768));
   auto twice = counted(512);
   twice.insert(twice.end(), twice.begin(), twice.begin() + 512);
-  add<Multicast>(family, about("multicast_bytes", "A1.7"), counted(512), twice);
+  add<Multicast>(family, about("multicast_bytes", "A1.7", true), counted(512), twice);
   add<TooLarge>(family, about("more_than_a_phase", "A1.8"), counted(512), counted(512));
 }
 

@@ -119,7 +119,7 @@ struct ClusterTwin : IrTwin {
 Kernel signals_early(bool broken) {
   auto b = std::make_shared<ClusterTwin>();
   b->when(b->lane() == 0, [&] {
-    b->init(IrTwin::bar, 1);  // <- second: cluster_signals_early
+    b->init(IrTwin::bar, 1);
     b->init_fence();
   });
   b->warp_sync();
@@ -139,7 +139,7 @@ Kernel signals_early(bool broken) {
 Kernel sends_early(bool broken) {
   auto b = std::make_shared<ClusterTwin>();
   b->when(b->lane() == 0, [&] {
-    b->init(IrTwin::bar, 1);  // <- second: cluster_sends_early
+    b->init(IrTwin::bar, 1);
     b->init_fence();
     b->expect(IrTwin::bar, 512);
   });
@@ -190,18 +190,19 @@ void add_clusters(std::vector<Twin>& twins) {
     return About{.name = name, .source = "A3", .expected = std::move(expected), .object = object};
   };
   const auto pair = [&](const char* name, Slip slip, Hazard hazard, const char* object) {
-    add<Pair>(family, about(name, {hazard}, object), counted(512), repeated(counted(512)),
-              [=](Pair& s) { s.slip = slip; });
+    About a = about(name, {hazard}, object);
+    a.while_tracing = slip == Slip::rank_outside || slip == Slip::mask_outside;
+    add<Pair>(family, a, counted(512), repeated(counted(512)), [=](Pair& s) { s.slip = slip; });
   };
   pair("pair_arrives_after_end", Slip::arrives_after_end, Hazard::cluster, "block (1, 0, 0)");
   pair("pair_lands_after_end", Slip::lands_after_end, Hazard::cluster, "block (1, 0, 0)");
-  pair("pair_rank_outside", Slip::rank_outside, Hazard::cluster, "block 2");
-  pair("pair_mask_outside", Slip::mask_outside, Hazard::cluster, "mask 0x5");
+  pair("pair_rank_outside", Slip::rank_outside, Hazard::cluster, "arrive_remote");
+  pair("pair_mask_outside", Slip::mask_outside, Hazard::cluster, "multicast");
   pair("pair_not_waited", Slip::not_waited, Hazard::race, "tile");
   const auto x = counted(2048);
   add<SharedRing>(family, about("released_to_own_block", {Hazard::race}, "tile"), x, repeated(x),
                   [](SharedRing& s) { s.mistake = Ring::own_release; });
-  add<SharedRing>(family, about("not_drained", {Hazard::cluster}, "empty"), x, repeated(x),
+  add<SharedRing>(family, about("not_drained", {Hazard::cluster}, "block"), x, repeated(x),
                   [](SharedRing& s) { s.mistake = Ring::no_drain; });
   const std::set<Hazard> early{Hazard::cluster, Hazard::barrier_init};
   add_ir(family, about("cluster_signals_early", early, "bar"), counted(512), counted(64), signals_early);

@@ -202,10 +202,12 @@ struct Skipped : TwinScript {
 
 using Kernel = std::shared_ptr<IrTwin>;
 
+// Each thread copies an element; the blocks of a cluster have their own.
 void copy_through(IrTwin& b) {
   const auto* v = b.value();
-  b.load_x(v, b.thread_idx());
-  b.store_y(v, b.thread_idx());
+  const E at = b.thread_idx() + b.leaf(ExprKind::cluster_rank) * 32;
+  b.load_x(v, at);
+  b.store_y(v, at);
 }
 
 // The block's barrier, left out by the last warp.
@@ -290,7 +292,7 @@ void add_deadlocks(std::vector<Twin>& twins) {
   add<Skipped>(family, about("cluster_sync_refused", "A1.9", "cluster.sync", true), counted(1024), counted(1024),
                [](Skipped& s) { s.skip = Skip::cluster; });
   add_ir(family, about("sync_skipped", "A1.9", "barrier"), counted(64), counted(64), sync_skipped);
-  add_ir(family, about("cluster_skipped", "A1.9", "cluster barrier"), counted(32), counted(32), cluster_skipped);
+  add_ir(family, about("cluster_skipped", "A1.9", "cluster barrier"), counted(64), counted(64), cluster_skipped);
   add_ir(family, about("registers_too_many", "D3", "registers"), counted(384), counted(384),
          [](bool broken) { return registers_for(broken, false); });
   add_ir(family, about("registers_kept", "D3", "registers"), counted(384), counted(384),

@@ -25,6 +25,7 @@ struct IrTwin : KernelBuilder {
     kernel.grid[0] = i64(blocks);
     x = pointer(DType::f32, "x");
     y = pointer(DType::f32, "y");
+    kernel.written_params = {y};
     region("tile", 0, 4096);
     region("bar", bar, 8, true);
     region("other", other_bar, 8, true);
@@ -85,6 +86,13 @@ struct IrTwin : KernelBuilder {
   }
   void store_tile(const ir::RegArray* v, E at, SourceLoc loc = SourceLoc::here()) {
     add<thread::StoreSharedVector>(loc, ref(v), 1, shared(0) + (at * 4).cast(DType::u32));
+  }
+  void load_word(const ir::RegArray* v, std::uint32_t offset, SourceLoc loc = SourceLoc::here()) {
+    add<thread::LoadSharedVector>(loc, ref(v), 1, shared(offset));
+  }
+  // Four floats of each lane from x, beginning at element `at`.
+  void load_four(const ir::RegArray* v, E at, SourceLoc loc = SourceLoc::here()) {
+    add<thread::LoadGlobalVector>(loc, ref(v), 4, x, at.cast(DType::i64), nullptr);
   }
   using KernelBuilder::ref;
 };

@@ -49,13 +49,14 @@ struct Unwritten : TwinScript {
   void operator()(Ptr<float> x, Ptr<float> y) {
     attrs.blocks = 1;
     attrs.warps = 1;
-    auto gx = global_view(x, {is(Missing::copy_view) ? 17 : 16, 32});  // <- second: past_copied_buffer
+    auto gx = global_view(x, {is(Missing::copy_view) ? 17 : 16, 32});
     auto gy = global_view(y, {is(Missing::view) ? 17 : 16, 32});
     auto tile = shared_tensor<float>({16, 32});
     auto copied = shared_tensor<float>({17, 32});
     auto full = mbarrier.alloc(1);
     auto values = load_global(gx, {0, 0}, {16, 32});
-    auto zero = is(Missing::registers) ? register_tensor<float>({16, 32}) : register_tensor<float>({16, 32}, 0.0f);
+    auto zero = register_tensor<float>({16, 32});
+    if (!is(Missing::registers)) zero = 0.0f;
     if (is(Missing::half)) {
       store_shared(tile.split(0, 2)[0], load_global(gx, {0, 0}, {8, 32}));
     } else if (!is(Missing::all)) {
@@ -115,24 +116,6 @@ struct ResetForTile : TwinScript {
   }
 };
 
-// A stage that the ring does not have.
-struct StageOutside : TwinScript {
-  void operator()(Ptr<float> x, Ptr<float> y) {
-    attrs.blocks = 1;
-    attrs.warps = 1;
-    auto gx = global_view(x, {48, 32});
-    auto gy = global_view(y, {48, 32});
-    auto tiles = shared_tensor<float>({2, 16, 32});
-    for (auto i : range(3)) {
-      Int32 stage = broken ? i : i % 2;
-      store_shared(tiles[stage], load_global(gx, {16 * i, 0}, {16, 32}));  // <- first: stage_outside
-      sync();
-      store_global(gy, load_shared(tiles[stage]), {16 * i, 0});
-      sync();
-    }
-  }
-};
-
 // Rows whose distance the copy engine cannot use.
 struct Pitch : TwinScript {
   void operator()(Ptr<float> x, Ptr<float> y) {
@@ -151,6 +134,20 @@ struct Pitch : TwinScript {
 
 using Kernel = std::shared_ptr<IrTwin>;
 
+// A store one lane past the block's shared memory.
+Kernel past_shared_memory(bool broken) {
+  auto b = std::make_shared<IrTwin>(1);
+  b->kernel.regions.resize(1);
+  b->kernel.shared_bytes = 4096;
+  const auto* v = b->value();
+  b->load_x(v, b->lane());
+  const E at = b->lane() + (1024 - 32 + (broken ? 1 : 0));
+  b->store_tile(v, at);  // <- first: past_shared_memory
+  b->load_tile(v, at);
+  b->store_y(v, b->lane());
+  return b;
+}
+
 // Four elements at once, from an address that is a multiple of one.
 Kernel misaligned(bool broken, bool shared) {
   auto b = std::make_shared<IrTwin>(1);
@@ -159,9 +156,7 @@ Kernel misaligned(bool broken, bool shared) {
   const E from = broken && !shared ? at + 1 : at;
   const E to = broken && shared ? at + 1 : at;
   const E address = b->shared(0) + (to * 4).cast(DType::u32);
-  const E offset = from.cast(DType::i64);
-  b->add<thread::LoadGlobalVector>(SourceLoc::here(), b->ref(v), 4, b->x, offset,
-                                   nullptr);                                    // <- first: misaligned_global
+  b->load_four(v, from);                                                        // <- first: misaligned_global
   b->add<thread::StoreSharedVector>(SourceLoc::here(), b->ref(v), 4, address);  // <- first: misaligned_shared
   b->warp_sync();
   b->add<thread::LoadSharedVector>(SourceLoc::here(), b->ref(v), 4, address);
@@ -212,11 +207,13 @@ void add_memory(std::vector<Twin>& twins) {
     add<ResetForTile>(family, about(mistake == Persistent::phase ? "reset_phase" : "reset_stage", "D11", reset, ""),
                       counted(2304), counted(2304), [=](ResetForTile& s) { s.mistake = mistake; });
   }
-  add<StageOutside>(family, about("stage_outside", "D14", {Hazard::out_of_bounds, Hazard::barrier_storage}, "tiles"),
-                    counted(1536), counted(1536));
   std::vector<float> pitched(8 * 36);
   for (std::size_t i = 0; i < 256; ++i) pitched[i / 32 * 36 + i % 32] = static_cast<float>(i);
-  add<Pitch>(family, about("pitch", "D7", {Hazard::misuse}, "gx"), pitched, counted(256));
+  About refused = about("pitch", "D7", {Hazard::misuse}, "gx");
+  refused.while_tracing = true;
+  add<Pitch>(family, refused, pitched, counted(256));
+  add_ir(family, about("past_shared_memory", "D14", {Hazard::out_of_bounds}, "shared memory"), counted(64), counted(32),
+         past_shared_memory);
   add_ir(family, about("misaligned_global", "A3", {Hazard::misaligned}, "x"), counted(256), counted(128),
          [](bool broken) { return misaligned(broken, false); });
   add_ir(family, about("misaligned_shared", "A3", {Hazard::misaligned}, "tile"), counted(256), counted(128),

@@ -27,7 +27,7 @@ struct HandsOver : TwinScript {
         store_shared(tile, values);  // <- first: handed_*
         if (is(Slip::early_arrival)) continue_loop();
         if (slip != Slip::elected_without_sync) {
-          signal(full);
+          signal(full);  // <- first: handed_no_empty_wait
         } else {
           if (!broken) sync();
           if (auto _ = single_thread()) mbarrier.arrive(full);
@@ -36,7 +36,7 @@ struct HandsOver : TwinScript {
     }
     if (auto _ = single_warp(1)) {
       for (auto i : range(3)) {
-        if (!is(Slip::no_full_wait)) mbarrier.wait(full, i & 1);
+        if (!is(Slip::no_full_wait)) mbarrier.wait(full, i & 1);  // <- second: handed_no_empty_wait
         if (is(Slip::early_release)) signal(empty);
         auto values = load_shared(tile);  // <- second: handed_*
         if (!is(Slip::early_release)) signal(empty);
@@ -62,15 +62,15 @@ struct TwoAndTwo : TwinScript {
     for (int i : {0, 1}) {
       if (auto _ = single_warp(i)) {
         store_shared(tiles[i], load_global(gx, {16 * i, 0}, {16, 32}));  // <- first: two_producers_*
-        signal(full[shared ? 0 : i]);
+        signal(full[shared ? 0 : i]);                                    // <- first: two_producers_count
       }
     }
     for (int reader : {0, 1}) {
       if (auto _ = single_warp(2 + reader)) {
         for (int i : {0, 1}) {
           if (!shared && (!broken || reader == i)) mbarrier.wait(full[i], 0);
-          if (shared && i == 0) mbarrier.wait(full[0], 0);
-          auto values = load_shared(tiles[i]);  // <- second: two_producers_*
+          if (shared && i == 0) mbarrier.wait(full[0], 0);  // <- second: two_producers_count
+          auto values = load_shared(tiles[i]);              // <- second: two_producers_*
           store_global(gy, values, {32 * reader + 16 * i, 0});
         }
       }
@@ -90,16 +90,16 @@ struct OneAndTwo : TwinScript {
     auto empty = mbarrier.alloc(broken ? 1 : 2);
     if (auto _ = single_warp(0)) {
       for (auto i : range(4)) {
-        mbarrier.wait(empty, (i & 1) ^ 1);
+        mbarrier.wait(empty, (i & 1) ^ 1);                           // <- first: one_of_two_readers
         store_shared(tile, load_global(gx, {16 * i, 0}, {16, 32}));  // <- first: one_of_two_readers
         signal(full);
       }
     }
     if (auto _ = warp_group(1, 2)) {
       for (auto i : range(4)) {
-        mbarrier.wait(full, i & 1);
+        mbarrier.wait(full, i & 1);       // <- second: one_of_two_readers
         auto values = load_shared(tile);  // <- second: one_of_two_readers
-        signal(empty);
+        signal(empty);                    // <- second: one_of_two_readers
         store_global(gy, values, {16 * i, 0});
       }
     }
@@ -140,28 +140,35 @@ struct ThroughNamed : TwinScript {
   }
 };
 
-enum class Reader { warps, lanes, next_write, other_partition };
+enum class Reader { warps, lanes, next_write };
 
-// A tile is written by rows and read by columns, so that other lanes read than wrote.
-struct Transposed : TwinScript {
+// A tile is read in other parts than it was written: by other warps, or by other lanes of one warp.
+struct Regrouped : TwinScript {
   Reader reader = Reader::warps;
   void operator()(Ptr<float> x, Ptr<float> y) {
     attrs.blocks = 1;
     attrs.warps = reader == Reader::lanes ? 1 : 2;
-    auto gx = global_view(x, {64, 32});
-    auto gy = global_view(y, {64, 32});
-    auto tile = shared_tensor<float>({32, 32});
-    auto values = load_global(gx, {0, 0}, {32, 32});
-    auto more = load_global(gx, {32, 0}, {32, 32});
+    auto gx = global_view(x, {32, 32});
+    auto gy = global_view(y, {32, 32});
+    auto tile = shared_tensor<float>({16, 32});
+    auto values = load_global(gx, {0, 0}, {16, 32});
+    auto more = load_global(gx, {16, 0}, {16, 32});
     store_shared(tile, values);  // <- first: unsynced_warps, unsynced_lanes
     if (!broken || reader == Reader::next_write) sync();
-    auto first = load_shared(tile.transpose());  // <- second: unsynced_* <- first: unsynced_next_write
+    read(tile, gy, 0);
     if (!broken || reader != Reader::next_write) sync();
     store_shared(tile, more);  // <- second: unsynced_next_write
     sync();
-    auto second = load_shared(tile.transpose());
-    store_global(gy, first.transpose(), {0, 0});
-    store_global(gy, second.transpose(), {32, 0});
+    read(tile, gy, 16);
+  }
+  void read(const SharedTensor& tile, const GlobalView& gy, int row) const {
+    for (int half : {0, 1}) {
+      if (auto _ = single_warp(reader == Reader::lanes ? 0 : 1 - half)) {
+        auto part =
+            load_shared(tile.split(1, 2)[half]);  // <- second: unsynced_warps, unsynced_l* <- first: unsynced_n*
+        store_global(gy, part, {row, 16 * half});
+      }
+    }
   }
 };
 
@@ -244,8 +251,15 @@ void add_partitions(std::vector<Twin>& twins) {
   const auto race = [](const char* name, const char* object = "tile") {
     return About{.name = name, .source = "A1.5", .expected = {Hazard::race}, .object = object};
   };
+  // Where one side runs ahead, its barrier may lose phases before the other side comes to the bytes.
+  const std::set<Hazard> overrun{Hazard::race, Hazard::barrier_phase, Hazard::deadlock};
+  const auto early = [&](const char* name) {
+    return About{.name = name, .source = "A1.5", .expected = overrun, .object = ""};
+  };
   const auto handed = [&](const char* name, Slip slip) {
-    add<HandsOver>(family, race(name), counted(1536), counted(1536), [=](HandsOver& s) { s.slip = slip; });
+    About about = race(name, slip == Slip::no_empty_wait ? "" : "tile");
+    if (slip == Slip::no_empty_wait) about.expected = overrun;
+    add<HandsOver>(family, about, counted(1536), counted(1536), [=](HandsOver& s) { s.slip = slip; });
   };
   handed("handed_no_full_wait", Slip::no_full_wait);
   handed("handed_no_empty_wait", Slip::no_empty_wait);
@@ -254,9 +268,9 @@ void add_partitions(std::vector<Twin>& twins) {
   handed("handed_elected_without_sync", Slip::elected_without_sync);
   add<TwoAndTwo>(family, race("two_producers_one_wait", "tiles[0]"), counted(1024), repeated(counted(1024)),
                  [](TwoAndTwo& s) { s.mistake = Count::one_wait; });
-  add<TwoAndTwo>(family, race("two_producers_count", "tiles"), counted(1024), repeated(counted(1024)),
+  add<TwoAndTwo>(family, early("two_producers_count"), counted(1024), repeated(counted(1024)),
                  [](TwoAndTwo& s) { s.mistake = Count::shared_barrier; });
-  add<OneAndTwo>(family, race("one_of_two_readers"), counted(2048), counted(2048));
+  add<OneAndTwo>(family, early("one_of_two_readers"), counted(2048), counted(2048));
   add<ThroughNamed>(family,
                     {.name = "named_count", .source = "A1.5", .expected = {Hazard::deadlock}, .object = "barrier"},
                     counted(512), counted(512), [](ThroughNamed& s) { s.mistake = Named::count; });
@@ -264,12 +278,12 @@ void add_partitions(std::vector<Twin>& twins) {
                     [](ThroughNamed& s) { s.mistake = Named::arrives; });
   add<ThroughNamed>(family, race("named_early"), counted(512), counted(512),
                     [](ThroughNamed& s) { s.mistake = Named::early; });
-  const auto transposed = [&](const char* name, Reader reader) {
-    add<Transposed>(family, race(name), counted(2048), counted(2048), [=](Transposed& s) { s.reader = reader; });
+  const auto regrouped = [&](const char* name, Reader reader) {
+    add<Regrouped>(family, race(name), counted(1024), counted(1024), [=](Regrouped& s) { s.reader = reader; });
   };
-  transposed("unsynced_warps", Reader::warps);
-  transposed("unsynced_lanes", Reader::lanes);
-  transposed("unsynced_next_write", Reader::next_write);
+  regrouped("unsynced_warps", Reader::warps);
+  regrouped("unsynced_lanes", Reader::lanes);
+  regrouped("unsynced_next_write", Reader::next_write);
   add<Halves>(family, race("synced_apart"), counted(512), counted(512));
   add<Chain>(family, race("broken_chain"), counted(512), counted(512));
   add<ThroughGlobal>(family, race("unsynced_global", "y"), counted(512), repeated(counted(512)));

@@ -124,6 +124,7 @@ struct WgmmaTwin : KernelBuilder {
     kernel.name = "hand_written";
     x = pointer(DType::f16, "x");
     y = pointer(DType::f32, "y");
+    kernel.written_params = {y};
     region("sa", 0, 2048);
     region("sb", 2048, 256);
     region("bar", bar, 8, true);
@@ -199,7 +200,7 @@ std::shared_ptr<WgmmaTwin> by_hand(bool broken, Apart apart) {
   } else {
     k->multiply(left);  // <- first: warps_differ <- second: swizzle_of_wgmma
   }
-  k->commit();  // <- second: warp_skips
+  k->commit();
   k->wait();
   k->store();
   return k;

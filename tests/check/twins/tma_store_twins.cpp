@@ -10,7 +10,6 @@ enum class Slip {
   pending_one,
   no_sync_before_store,
   commit_after_wait,
-  no_commit,
   no_last_wait,
   reduction
 };
@@ -26,7 +25,7 @@ struct Staged : TwinScript {
     } else {
       tma.shared_to_global({.src = tile, .dst = gy, .offsets = {row, 0}});  // <- second: staged_*
     }
-    if (!is(Slip::commit_after_wait) && !is(Slip::no_commit)) tma.commit_group();
+    if (!is(Slip::commit_after_wait)) tma.commit_group();
   }
   void wait() {
     if (auto _ = single_thread(0)) {
@@ -62,7 +61,7 @@ struct Staged : TwinScript {
 
 // A block that ends while its store may still read the tile.
 struct Ends : TwinScript {
-  bool waits_for_others = false;
+  bool commits = true;
   void operator()(Ptr<float> x, Ptr<float> y) {
     attrs.blocks = 1;
     attrs.warps = 2;
@@ -74,8 +73,8 @@ struct Ends : TwinScript {
     sync();
     if (auto _ = single_thread(0)) {
       tma.shared_to_global({.src = tile, .dst = gy, .offsets = {0, 0}});  // <- first: ends_*
-      if (!broken || !waits_for_others) tma.commit_group();
-      if (!broken || waits_for_others) tma.wait_group(0, {.read = true});
+      if (!broken || commits) tma.commit_group();
+      if (!broken) tma.wait_group(0, {.read = true});
     }
   }
 };
@@ -171,7 +170,7 @@ struct Forwarded : TwinScript {
   }
 };
 
-enum class Election { second, every_thread };
+enum class Election { second, every_thread, no_commit };
 
 // What the language refuses: bulk groups belong to one thread.
 struct Elections : TwinScript {
@@ -187,7 +186,9 @@ struct Elections : TwinScript {
       if (broken && election == Election::every_thread) {
         tma.wait_group(0, {.read = true});  // <- first: every_thread_waits
       } else if (broken) {
-        if (auto _ = single_thread()) tma.wait_group(0, {.read = true});  // <- first: two_elections
+        const int thread = election == Election::no_commit ? 0 : -1;
+        if (auto _ = single_thread(thread))
+          tma.wait_group(0, {.read = true});  // <- first: two_elections, never_committed
       } else {
         if (auto _ = single_thread(0)) tma.wait_group(0, {.read = true});
       }
@@ -196,7 +197,8 @@ struct Elections : TwinScript {
       fence.proxy_async();
       sync();
       if (auto _ = single_thread(broken && election == Election::second ? -1 : 0)) {
-        send(tile, gy, row);
+        tma.shared_to_global({.src = tile, .dst = gy, .offsets = {row, 0}});
+        if (!broken || election != Election::no_commit) tma.commit_group();
       }
     }
     if (auto _ = single_thread(0)) {
@@ -218,23 +220,24 @@ void add_tma_stores(std::vector<Twin>& twins) {
   staged("staged_pending_one", "A1.4", Slip::pending_one);
   staged("staged_no_sync_before_store", "A1.5", Slip::no_sync_before_store);
   staged("staged_commit_after_wait", "A1.2", Slip::commit_after_wait);
-  staged("staged_no_commit", "A1.2", Slip::no_commit, {Hazard::race, Hazard::bulk_group});
   staged("staged_reduction", "A1.4", Slip::reduction);
   const auto about = [](const char* name, const char* source, Hazard hazard, const char* object) {
     return About{.name = name, .source = source, .expected = {hazard}, .object = object};
   };
   add<Ends>(family, about("ends_without_wait", "A1.4", Hazard::bulk_group, "tile"), counted(512), counted(512));
   add<Ends>(family, about("ends_without_commit", "A1.2", Hazard::bulk_group, "tile"), counted(512), counted(512),
-            [](Ends& s) { s.waits_for_others = true; });
+            [](Ends& s) { s.commits = false; });
   add<TwoTiles>(family, about("two_staging_tiles", "A1.4", Hazard::race, "tiles"), counted(2048), counted(2048));
   add<TwoThreads>(family, about("other_thread_waits", "A1.4", Hazard::race, "tiles[0]"), counted(2048), counted(2048));
   auto twice = counted(512);
   twice.insert(twice.end(), twice.begin(), twice.begin() + 512);
   add<ReadBack>(family, about("result_read_too_early", "A1.4", Hazard::race, "y"), counted(512), twice);
   add<Forwarded>(family, about("copy_over_source", "A1.4", Hazard::race, "tile"), counted(1536), counted(1536));
-  for (const Election election : {Election::second, Election::every_thread}) {
+  for (const Election election : {Election::second, Election::every_thread, Election::no_commit}) {
     add<Elections>(family,
-                   {.name = election == Election::second ? "two_elections" : "every_thread_waits",
+                   {.name = election == Election::second      ? "two_elections"
+                            : election == Election::no_commit ? "never_committed"
+                                                              : "every_thread_waits",
                     .source = "A1.4",
                     .expected = {Hazard::bulk_group},
                     .object = "tma.wait_group",

@@ -40,8 +40,10 @@ struct Ring : TwinScript {
         fetch(sb, gx, 64 * blocks, b_full);
         for (auto i : range(blocks)) {
           Int32 stage = i % stages;
-          if (!is(Slip::no_empty_wait)) mbarrier.wait(empty[stage], is(Slip::empty_parity) ? Int32(1) : before(i));
-          fetch(sa[stage], gx, 64 * i, full[stage]);  // <- first: ring_* <- second: ring_no_empty_wait
+          const Int32 parity = is(Slip::empty_parity) ? Int32(1) : before(i);
+          if (!is(Slip::no_empty_wait)) mbarrier.wait(empty[stage], parity);  // <- first: ring_wrong_stage
+          fetch(sa[stage], gx, 64 * i,
+                full[stage]);  // <- first: ring_* <- second: ring_no_empty_wait, ring_empty_parity
         }
       }
     }
@@ -73,7 +75,7 @@ struct Ring : TwinScript {
       if (!broken) sync();
       if (auto _ = single_thread(0)) mbarrier.arrive(empty[i % stages]);
     } else if (!is(Slip::early_release)) {
-      signal(empty[is(Slip::wrong_stage) ? (i + 1) % stages : i % stages]);
+      signal(empty[is(Slip::wrong_stage) ? (i + 1) % stages : i % stages]);  // <- second: ring_wrong_stage
     }
   }
 };
@@ -207,15 +209,21 @@ void add_wgmma_operands(std::vector<Twin>& twins) {
   const auto x = operands(blocks);
   const auto want = product(x, blocks);
   const auto ring = [&](const char* name, const char* source, Slip slip, std::set<Hazard> expected = {Hazard::race}) {
-    add<Ring>(family, {.name = name, .source = source, .expected = std::move(expected), .object = "sa"}, x, want,
-              [=](Ring& s) { s.slip = slip; });
+    add<Ring>(family,
+              {.name = name,
+               .source = source,
+               .expected = std::move(expected),
+               .object = slip == Slip::wrong_stage     ? "empty"
+                         : slip == Slip::no_empty_wait ? ""
+                                                       : "sa"},
+              x, want, [=](Ring& s) { s.slip = slip; });
   };
   ring("ring_early_release", "D4", Slip::early_release);
   ring("ring_loose_depth", "A1.3", Slip::loose_depth);
   ring("ring_pending_two", "A1.3", Slip::pending_two);
   ring("ring_one_warp_releases", "D4", Slip::one_warp_releases);
-  ring("ring_wrong_stage", "A1.3", Slip::wrong_stage);
-  ring("ring_no_empty_wait", "A1.5", Slip::no_empty_wait);
+  ring("ring_wrong_stage", "A1.9", Slip::wrong_stage, {Hazard::barrier_phase});
+  ring("ring_no_empty_wait", "A1.5", Slip::no_empty_wait, {Hazard::race, Hazard::barrier_arrivals});
   ring("ring_no_full_wait", "A1.1", Slip::no_full_wait);
   ring("ring_empty_parity", "A1.9", Slip::empty_parity);
   ring("ring_full_parity", "A1.9", Slip::full_parity);

@@ -121,7 +121,7 @@ Kernel peeked(bool broken) {
   return b;
 }
 
-enum class Count { over, over_in_flight, index, zero };
+enum class Count { over, over_in_flight, index, zero, whole_warp };
 
 // In the language: counts of arrivals.
 struct Arrivals : TwinScript {
@@ -135,12 +135,16 @@ struct Arrivals : TwinScript {
     auto full = mbarrier.alloc(1);
     auto met = mbarrier.alloc(broken && mistake == Count::zero ? 0 : 2);  // <- first: count_zero
     auto both = mbarrier.alloc({1, 1});
+    auto said = mbarrier.alloc(1);
     if (auto _ = single_thread()) {
       fetch(tile, gx, 0, full);                                               // <- second: count_over_in_flight
       if (broken && mistake == Count::over_in_flight) mbarrier.arrive(full);  // <- first: count_over_in_flight
       for (auto i : range(broken && mistake == Count::index ? 3 : 2)) {
         mbarrier.arrive(both[i]);  // <- first: count_index
       }
+    }
+    if (auto _ = thread_group(0, broken && mistake == Count::whole_warp ? 32 : 1)) {
+      mbarrier.arrive(said);  // <- first: count_whole_warp
     }
     if (auto _ = single_thread_of_each_warp()) {
       mbarrier.arrive(met, broken && mistake == Count::over ? 3 : 1);  // <- first: count_over
@@ -180,6 +184,7 @@ void add_barriers(std::vector<Twin>& twins) {
   counts("count_over", Count::over, {Hazard::barrier_arrivals}, "met");
   counts("count_over_in_flight", Count::over_in_flight,
          {Hazard::barrier_arrivals, Hazard::barrier_phase, Hazard::deadlock}, "full");
+  counts("count_whole_warp", Count::whole_warp, {Hazard::barrier_arrivals}, "said");
   counts("count_index", Count::index, {Hazard::barrier_init, Hazard::out_of_bounds}, "barrier");
   counts("count_zero", Count::zero, {Hazard::misuse}, "alloc");
 }

@@ -172,6 +172,28 @@ struct Regrouped : TwinScript {
   }
 };
 
+// One warp writes the lower half of a tile while another one reads: the upper half, or a part that has rows of both.
+struct Overlaps : TwinScript {
+  void operator()(Ptr<float> x, Ptr<float> y) {
+    attrs.blocks = 1;
+    attrs.warps = 2;
+    auto gx = global_view(x, {16, 32});
+    auto gy = global_view(y, {8, 32});
+    auto tile = shared_tensor<float>({16, 32});
+    auto values = load_global(gx, {0, 0}, {16, 32});
+    store_shared(tile, values);
+    sync();
+    if (auto _ = single_warp(0)) {
+      auto zeros = register_tensor<float>({8, 32}, 0.0f);
+      store_shared(tile.split(0, 2)[1], zeros);  // <- first: parts_overlap
+    }
+    if (auto _ = single_warp(1)) {
+      auto part = load_shared(tile.split(broken ? 1 : 0, 2)[0]);  // <- second: parts_overlap
+      store_global(gy, part, {0, 0});
+    }
+  }
+};
+
 // Two halves of the block synchronise, each for itself.
 struct Halves : TwinScript {
   void operator()(Ptr<float> x, Ptr<float> y) {
@@ -284,6 +306,8 @@ void add_partitions(std::vector<Twin>& twins) {
   regrouped("unsynced_warps", Reader::warps);
   regrouped("unsynced_lanes", Reader::lanes);
   regrouped("unsynced_next_write", Reader::next_write);
+  add<Overlaps>(family, {.name = "parts_overlap", .source = "A1.10", .expected = {Hazard::race}, .object = "tile"},
+                counted(512), counted(256));
   add<Halves>(family, race("synced_apart"), counted(512), counted(512));
   add<Chain>(family, race("broken_chain"), counted(512), counted(512));
   add<ThroughGlobal>(family, race("unsynced_global", "y"), counted(512), repeated(counted(512)));

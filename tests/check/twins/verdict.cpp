@@ -118,11 +118,11 @@ std::string Variant::check(const sim::Schedule& schedule) const {
   try {
     right = run_(options);
   } catch (const Error& error) {
-    return fmt::format("{}: an error instead of a finding: {}", to_string(schedule), error.what());
+    return fmt::format("{}: an error instead of a finding: {}", schedule.to_string(), error.what());
   }
   if (broken_) return check_found(options, findings);
-  if (!findings.empty()) return fmt::format("{}: a false alarm: {}", to_string(schedule), summary(findings.front()));
-  return right ? "" : to_string(schedule) + ": wrong results";
+  if (!findings.empty()) return fmt::format("{}: a false alarm: {}", schedule.to_string(), summary(findings.front()));
+  return right ? "" : schedule.to_string() + ": wrong results";
 }
 
 std::string Variant::check_found(const sim::Options& options, const std::vector<Finding>& findings) const {
@@ -132,7 +132,7 @@ std::string Variant::check_found(const sim::Options& options, const std::vector<
     if (why.empty()) return {};
     others += fmt::format("\n  {}: {}", why, summary(finding));
   }
-  return to_string(options.schedule) + (findings.empty() ? ": nothing found" : ": not found, but:" + others);
+  return options.schedule.to_string() + (findings.empty() ? ": nothing found" : ": not found, but:" + others);
 }
 
 }  // namespace tessera::twins

@@ -134,8 +134,8 @@ struct Arrivals : TwinScript {
     auto tile = shared_tensor<float>({16, 32});
     auto full = mbarrier.alloc(1);
     auto met = mbarrier.alloc(broken && mistake == Count::zero ? 0 : 2);  // <- first: count_zero
-    auto both = mbarrier.alloc({1, 1});
     auto said = mbarrier.alloc(1);
+    auto both = mbarrier.alloc({1, 1});
     if (auto _ = single_thread()) {
       fetch(tile, gx, 0, full);                                               // <- second: count_over_in_flight
       if (broken && mistake == Count::over_in_flight) mbarrier.arrive(full);  // <- first: count_over_in_flight
@@ -150,6 +150,7 @@ struct Arrivals : TwinScript {
       mbarrier.arrive(met, broken && mistake == Count::over ? 3 : 1);  // <- first: count_over
     }
     mbarrier.wait(met, 0);
+    mbarrier.wait(said, 0);  // <- second: count_whole_warp
     mbarrier.wait(full, 0);  // <- second: count_over_in_flight
     store_global(gy, load_shared(tile), {0, 0});
   }
@@ -184,7 +185,7 @@ void add_barriers(std::vector<Twin>& twins) {
   counts("count_over", Count::over, {Hazard::barrier_arrivals}, "met");
   counts("count_over_in_flight", Count::over_in_flight,
          {Hazard::barrier_arrivals, Hazard::barrier_phase, Hazard::deadlock}, "full");
-  counts("count_whole_warp", Count::whole_warp, {Hazard::barrier_arrivals}, "said");
+  counts("count_whole_warp", Count::whole_warp, {Hazard::barrier_phase, Hazard::deadlock}, "said");
   counts("count_index", Count::index, {Hazard::barrier_init, Hazard::out_of_bounds}, "barrier");
   counts("count_zero", Count::zero, {Hazard::misuse}, "alloc");
 }

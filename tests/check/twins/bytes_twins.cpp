@@ -32,8 +32,8 @@ struct TwoCopies : TwinScript {
       if (stray) mbarrier.arrive_and_expect_tx(other, bytes);                      // <- first: bytes_other_barrier
       if (!late && !silent && !stray) mbarrier.arrive_and_expect_tx(full, bytes);  // <- first: bytes_t*
       if (twice) mbarrier.arrive_and_expect_tx(full, small_bytes);                 // <- first: bytes_second_expectation
-      copy(large, gx, 0, full);   // <- first: bytes_none_announced, bytes_other_barrier
-      copy(small, gx, 16, full);  // <- first: bytes_none_announced, bytes_other_barrier, bytes_first_only, bytes_late_*
+      copy(large, gx, 0, full);   // <- first: bytes_n*, bytes_o*, bytes_f*, bytes_l*
+      copy(small, gx, 16, full);  // <- first: bytes_n*, bytes_o*, bytes_f*, bytes_l*
       if (late) mbarrier.arrive_and_expect_tx(full, bytes);
     }
     mbarrier.wait(full, 0);  // <- second: bytes_t*, bytes_s*, bytes_n*, bytes_o*

@@ -225,8 +225,9 @@ void add_tma_stores(std::vector<Twin>& twins) {
     return About{.name = name, .source = source, .expected = {hazard}, .object = object};
   };
   add<Ends>(family, about("ends_without_wait", "A1.4", Hazard::bulk_group, "tile"), counted(512), counted(512));
-  add<Ends>(family, about("ends_without_commit", "A1.2", Hazard::bulk_group, "tile"), counted(512), counted(512),
-            [](Ends& s) { s.commits = false; });
+  About uncommitted = about("ends_without_commit", "A1.2", Hazard::bulk_group, "commit_group");
+  uncommitted.while_tracing = true;
+  add<Ends>(family, uncommitted, counted(512), counted(512), [](Ends& s) { s.commits = false; });
   add<TwoTiles>(family, about("two_staging_tiles", "A1.4", Hazard::race, "tiles"), counted(2048), counted(2048));
   add<TwoThreads>(family, about("other_thread_waits", "A1.4", Hazard::race, "tiles[0]"), counted(2048), counted(2048));
   auto twice = counted(512);

@@ -42,8 +42,7 @@ struct Ring : TwinScript {
           Int32 stage = i % stages;
           const Int32 parity = is(Slip::empty_parity) ? Int32(1) : before(i);
           if (!is(Slip::no_empty_wait)) mbarrier.wait(empty[stage], parity);  // <- first: ring_wrong_stage
-          fetch(sa[stage], gx, 64 * i,
-                full[stage]);  // <- first: ring_* <- second: ring_no_empty_wait, ring_empty_parity
+          fetch(sa[stage], gx, 64 * i, full[stage]);  // <- first: ring_* <- second: ring_refill_*
         }
       }
     }
@@ -223,9 +222,9 @@ void add_wgmma_operands(std::vector<Twin>& twins) {
   ring("ring_pending_two", "A1.3", Slip::pending_two);
   ring("ring_one_warp_releases", "D4", Slip::one_warp_releases);
   ring("ring_wrong_stage", "A1.9", Slip::wrong_stage, {Hazard::barrier_phase});
-  ring("ring_no_empty_wait", "A1.5", Slip::no_empty_wait, {Hazard::race, Hazard::barrier_arrivals});
+  ring("ring_refill_no_wait", "A1.5", Slip::no_empty_wait, {Hazard::race, Hazard::barrier_arrivals});
   ring("ring_no_full_wait", "A1.1", Slip::no_full_wait);
-  ring("ring_empty_parity", "A1.9", Slip::empty_parity);
+  ring("ring_refill_parity", "A1.9", Slip::empty_parity);
   ring("ring_full_parity", "A1.9", Slip::full_parity);
   const auto race = [](const char* name, const char* source) {
     return About{.name = name, .source = source, .expected = {Hazard::race}, .object = "sa"};

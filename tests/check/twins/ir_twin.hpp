@@ -102,12 +102,13 @@ template <class F>
 void add_ir(const Family& family, const About& about, std::vector<float> in, std::vector<float> want, F build) {
   family.add(about, [=](bool broken) {
     const auto builder = build(broken);
-    return [=](const sim::Options& run) {
+    const auto once = [=](const sim::Options& run) {
       auto x = in;
       std::vector<float> y(want.size(), std::numeric_limits<float>::quiet_NaN());
       sim::run(builder->kernel, std::vector<sim::Argument>{argument(x), argument(y)}, run);
       return y == want;
     };
+    return Prepared{once, {}};
   });
 }
 

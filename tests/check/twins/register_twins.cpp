@@ -238,12 +238,13 @@ void add_registers(std::vector<Twin>& twins) {
     const auto want = product(x, 1);
     family.add(about(name, "A3", hazard, object), [=](bool broken) {
       const auto builder = by_hand(broken, apart);
-      return [=](const sim::Options& run) {
+      const auto once = [=](const sim::Options& run) {
         auto in = x;
         std::vector<float> out(want.size());
         sim::run(builder->kernel, std::vector<sim::Argument>{argument(in), argument(out)}, run);
         return out == want;
       };
+      return Prepared{once, {}};
     });
   };
   hand_written("warp_skips", Apart::skipped, Hazard::wgmma, "warp 3");

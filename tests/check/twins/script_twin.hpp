@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "passes/pipeline.hpp"
+#include "passes/static_check.hpp"
 #include "tessera/lang/lang.hpp"
 #include "tessera/lang/params.hpp"
 #include "twin.hpp"
@@ -59,18 +60,20 @@ sim::Argument argument(std::vector<T>& data) {
 
 // Lowers the script; a run copies `in` to the memory behind x, and is right if y is `want` afterwards.
 template <class S, class In, class Out>
-Run launch(const S& script, const std::vector<In>& in, const std::vector<Out>& want) {
+Prepared launch(const S& script, const std::vector<In>& in, const std::vector<Out>& want) {
   const std::vector<std::int64_t> constants{0, 0};
   passes::Options options;
   options.insert_proxy_fences = !script.own_fences;
   const auto kernel = detail::trace(script, constants);
+  auto by_text = passes::static_findings(*kernel, {.fences_inserted = !script.own_fences});
   const auto lowered = std::make_shared<passes::Lowered>(passes::lower(*kernel, options));
-  return [=](const sim::Options& run) {
+  const auto once = [=](const sim::Options& run) {
     auto x = in;
     std::vector<Out> y(want.size(), Out(std::numeric_limits<float>::quiet_NaN()));
     sim::run(lowered->kernel, std::vector<sim::Argument>{argument(x), argument(y)}, run);
     return y == want;
   };
+  return {once, std::move(by_text)};
 }
 
 // A twin whose script is `configure`d further: configure(script).

@@ -13,8 +13,11 @@
 
 namespace tessera::twins {
 
-// Runs one variant once; true if its results are right.
-using Run = std::function<bool(const sim::Options&)>;
+// One variant, traced and lowered.
+struct Prepared {
+  std::function<bool(const sim::Options&)> run;  // once; true if the results are right
+  std::vector<Finding> by_text;                  // what its text shows, before anything runs
+};
 
 struct About {
   std::string name;    // the lines that a report must name are marked with it, see Marks
@@ -28,8 +31,8 @@ struct About {
 struct Twin {
   About about;
   std::string family;
-  const char* file = "";                 // the source that has the marks
-  std::function<Run(bool broken)> make;  // traces and lowers; throws a user Error where the mistake is refused
+  const char* file = "";                      // the source that has the marks
+  std::function<Prepared(bool broken)> make;  // traces and lowers; throws a user Error where the mistake is refused
 };
 
 // All of them, in the order of their families.
@@ -40,7 +43,7 @@ class Family {
  public:
   Family(std::vector<Twin>& twins, std::string name, const char* file = __builtin_FILE())
       : twins_(twins), name_(std::move(name)), file_(file) {}
-  void add(About about, std::function<Run(bool broken)> make) const {
+  void add(About about, std::function<Prepared(bool broken)> make) const {
     twins_.push_back({std::move(about), name_, file_, std::move(make)});
   }
 

@@ -26,6 +26,7 @@ TEST_P(Twins, TheBrokenOneIsFoundUnderEverySchedule) {
 
 TEST_P(Twins, TheFixedOneIsRightAndNothingIsSaidOfIt) {
   const Variant fixed(twin(), false);
+  EXPECT_EQ(fixed.blamed_by_text(), "");
   for (const sim::Schedule& schedule : schedules(200)) {
     const std::string complaint = fixed.check(schedule);
     ASSERT_EQ(complaint, "");

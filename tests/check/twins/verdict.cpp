@@ -90,7 +90,7 @@ std::vector<sim::Schedule> schedules(int count) {
 
 Variant::Variant(const Twin& twin, bool broken) : twin_(twin), broken_(broken), marks_(marks_of(twin)) {
   try {
-    run_ = twin.make(broken);
+    prepared_ = twin.make(broken);
   } catch (const Error& error) {
     refused_ = true;
     refusal_ = error.what();
@@ -116,13 +116,22 @@ std::string Variant::check(const sim::Schedule& schedule) const {
   options.print = [](std::string_view) {};
   bool right = false;
   try {
-    right = run_(options);
+    right = prepared_.run(options);
   } catch (const Error& error) {
     return fmt::format("{}: an error instead of a finding: {}", schedule.to_string(), error.what());
   }
   if (broken_) return check_found(options, findings);
   if (!findings.empty()) return fmt::format("{}: a false alarm: {}", schedule.to_string(), summary(findings.front()));
   return right ? "" : schedule.to_string() + ": wrong results";
+}
+
+bool Variant::shown_by_text() const {
+  return std::any_of(prepared_.by_text.begin(), prepared_.by_text.end(),
+                     [&](const Finding& f) { return mismatch(twin_, marks_, f).empty(); });
+}
+
+std::string Variant::blamed_by_text() const {
+  return prepared_.by_text.empty() ? "" : "a false alarm from the text: " + summary(prepared_.by_text.front());
 }
 
 std::string Variant::check_found(const sim::Options& options, const std::vector<Finding>& findings) const {

@@ -25,13 +25,16 @@ class Variant {
   Variant(const Twin& twin, bool broken);
   // Empty if all is as it must be: the mistake is reported, or nothing is and the results are right. Else a report.
   std::string check(const sim::Schedule& schedule) const;
+  // Of what the text shows: whether it has the twin's mistake; a report of whatever a fixed one is blamed for.
+  bool shown_by_text() const;
+  std::string blamed_by_text() const;
 
  private:
   std::string check_found(const sim::Options& options, const std::vector<Finding>& findings) const;
   const Twin& twin_;
   bool broken_;
   Marks marks_;
-  Run run_;
+  Prepared prepared_;
   bool refused_ = false;  // while tracing
   std::string refusal_;   // why the refusal is not the twin's; empty if it is
 };

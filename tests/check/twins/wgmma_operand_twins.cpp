@@ -212,9 +212,9 @@ void add_wgmma_operands(std::vector<Twin>& twins) {
               {.name = name,
                .source = source,
                .expected = std::move(expected),
-               .object = slip == Slip::wrong_stage     ? "empty"
-                         : slip == Slip::no_empty_wait ? ""
-                                                       : "sa"},
+               .object = slip == Slip::wrong_stage                                   ? "empty"
+                         : slip == Slip::no_empty_wait || slip == Slip::empty_parity ? ""
+                                                                                     : "sa"},
               x, want, [=](Ring& s) { s.slip = slip; });
   };
   ring("ring_early_release", "D4", Slip::early_release);
@@ -224,7 +224,7 @@ void add_wgmma_operands(std::vector<Twin>& twins) {
   ring("ring_wrong_stage", "A1.9", Slip::wrong_stage, {Hazard::barrier_phase});
   ring("ring_refill_no_wait", "A1.5", Slip::no_empty_wait, {Hazard::race, Hazard::barrier_arrivals});
   ring("ring_no_full_wait", "A1.1", Slip::no_full_wait);
-  ring("ring_refill_parity", "A1.9", Slip::empty_parity);
+  ring("ring_refill_parity", "A1.9", Slip::empty_parity, {Hazard::race, Hazard::barrier_arrivals});
   ring("ring_full_parity", "A1.9", Slip::full_parity);
   const auto race = [](const char* name, const char* source) {
     return About{.name = name, .source = source, .expected = {Hazard::race}, .object = "sa"};

@@ -209,8 +209,9 @@ void BulkStores::check_end(const Site& site) const {
     const bool committed = store.group < groups_[static_cast<std::size_t>(store.thread)];
     fail(Hazard::bulk_group, store.site,
          fmt::format("the thread that issued this TMA store ends {}, so the engine may read shared memory that the "
-                     "block has given up",
-                     committed ? "without waiting for its bulk group" : "without committing it to a bulk group"),
+                     "block has given up: {}",
+                     committed ? "without waiting for its bulk group" : "without committing it to a bulk group",
+                     describe_shared(*program_.kernel, store.box.shared_offset(0))),
          committed ? "wait in the same thread before the end of the kernel: tma.wait_group(0), or with read"
                    : "commit the store (tma.commit_group) and wait for the group in the same thread");
   }

@@ -35,9 +35,10 @@ std::string Cta::missing(const Warp& warp, const Mbarrier& b, std::uint32_t pari
     *help =
         "nothing keeps the other threads from running two phases ahead: make them wait until this phase was observed";
     return fmt::format(
-        "the barrier passed from phase {} to phase {} before this warp looked again, so parity {} is not the "
-        "one that completed last",
-        warp.waiting_since, b.phase, parity);
+        "the barrier passed from phase {} to phase {} before this warp looked again (the last one was completed at "
+        "{}), "
+        "so parity {} is not the one that completed last",
+        warp.waiting_since, b.phase, line_of(b.completed_at), parity);
   }
   const std::string missing_arrivals = fmt::format("{} missing of {}", count_of(b.pending, "arrival"), b.count);
   if (b.tx < 0 && b.declared == 0 && b.pending == b.count) {

@@ -113,6 +113,7 @@ void MemorySystem::unwritten(const Site& site, std::uint32_t offset, std::uint32
   const Granule& granule = granules_[offset / 16];
   if ((granule.barrier & mask) != 0) barrier_touched(site, offset, what);
   const auto missing = static_cast<std::uint32_t>(std::countr_zero(mask & ~granule.written));
+  if (order_ != nullptr) return order_->unwritten(site, block_->rank, offset / 16 * 16 + missing);
   fail(Hazard::uninitialised, site,
        fmt::format("read of uninitialised shared memory: {}",
                    describe_shared(*program_.kernel, offset / 16 * 16 + missing)),

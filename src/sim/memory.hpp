@@ -154,7 +154,8 @@ class MemorySystem {
   std::string elsewhere(const Site& site) const;  // " of block (..)", if the site is in another block
   [[noreturn]] void bad_shared(const Access&, int lane, std::uint32_t address, std::uint32_t bytes,
                                const char* what) const;
-  [[noreturn]] void unwritten(const Site& site, std::uint32_t offset, std::uint32_t mask, const char* what) const;
+  // Ends the run, except where there is an order: the read may be one side of a race whose other side is yet to come.
+  void unwritten(const Site& site, std::uint32_t offset, std::uint32_t mask, const char* what) const;
   [[noreturn]] void barrier_touched(const Site& site, std::uint32_t offset, const char* what) const;
   [[noreturn]] void bad_global(const Access&, int lane, std::uint32_t param, std::int64_t index, std::uint64_t count,
                                bool write) const;

@@ -199,12 +199,11 @@ void Order::complete(std::uint32_t barrier, const ir::Stmt* by, std::uint64_t ph
   b.issued = 0;
   if (recorder_ != nullptr) recorder_->completed(*b.init.block, name, phase, by);
   for (const Wait& wait : b.waits) {
+    // Lanes that wait together go on together: where one of them is known to have passed (the elected one, which then
+    // issues a copy), they all have.
     bool known = b.pending.known.knows(wait.warp, wait.time);
-    if (!known) {
-      known = true;
-      for_each_lane(wait.lanes,
-                    [&](int lane) { known = known && b.pending.known.knows_lane(wait.warp, lane, wait.time); });
-    }
+    for_each_lane(wait.lanes,
+                  [&](int lane) { known = known || b.pending.known.knows_lane(wait.warp, lane, wait.time); });
     if (known) continue;
     report(Hazard::barrier_phase, wait.site, by,
            "warp " + std::to_string(wait.site.warp) + " waits on " + name + " for phase " + std::to_string(phase - 1) +

@@ -94,6 +94,8 @@ class Order {
 
   // Ordinary accesses to `bytes` bytes (a power of two up to 16, aligned).
   void shared(int cta, const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write);
+  // The byte at `offset`, which `site` reads, was never written.
+  void unwritten(const Site& site, int cta, std::uint32_t offset);
   void global(const Site& site, std::uint32_t param, std::uint64_t offset, std::uint32_t bytes, bool write);
 
   // Engines. issue: by the lane, or (lane -1) by the warp as a whole; then each 16 bytes of the shared memory of block

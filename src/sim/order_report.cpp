@@ -178,6 +178,15 @@ void Order::report_race(const AccessInfo& earlier, const AccessInfo& later, Verd
          object);
 }
 
+void Order::unwritten(const Site& site, int cta, std::uint32_t offset) {
+  std::string object;
+  const std::string element = tile_at(cta, offset, &object);
+  report(Hazard::uninitialised, site, nullptr,
+         fmt::format("read of uninitialised shared memory: {} of {} ({})", element, object, describe(site)),
+         "write the tile first; if a TMA copy fills it, wait on its mbarrier and synchronise before reading", {},
+         object);
+}
+
 void Order::report_swizzle(const AccessInfo& earlier, const AccessInfo& later, std::uint32_t offset, int cta) {
   static constexpr const char* names[] = {"no swizzle", "the 32-byte swizzle", "the 64-byte swizzle",
                                           "the 128-byte swizzle"};

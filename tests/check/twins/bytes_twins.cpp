@@ -164,7 +164,9 @@ void add_bytes(std::vector<Twin>& twins) {
   add<SecondPhase>(family, about("second_phase_bytes", "A1.7"), counted(768), counted(768));
   auto twice = counted(512);
   twice.insert(twice.end(), twice.begin(), twice.begin() + 512);
-  add<Multicast>(family, about("multicast_bytes", "A1.7", true), counted(512), twice);
+  About multicast = about("multicast_bytes", "A1.7", true);
+  multicast.object = "full|tile";
+  add<Multicast>(family, multicast, counted(512), twice);
   add<TooLarge>(family, about("more_than_a_phase", "A1.8"), counted(512), counted(512));
 }
 

@@ -204,8 +204,9 @@ void add_memory(std::vector<Twin>& twins) {
   unwritten("past_copied_buffer", "D14", Missing::copy_view, Hazard::out_of_bounds, "x");
   const std::set<Hazard> reset{Hazard::race, Hazard::barrier_phase, Hazard::deadlock};
   for (const Persistent mistake : {Persistent::phase, Persistent::stage}) {
-    add<ResetForTile>(family, about(mistake == Persistent::phase ? "reset_phase" : "reset_stage", "D11", reset, ""),
-                      counted(2304), counted(2304), [=](ResetForTile& s) { s.mistake = mistake; });
+    add<ResetForTile>(
+        family, about(mistake == Persistent::phase ? "reset_phase" : "reset_stage", "D11", reset, "tiles|full|empty"),
+        counted(2304), counted(2304), [=](ResetForTile& s) { s.mistake = mistake; });
   }
   std::vector<float> pitched(8 * 36);
   for (std::size_t i = 0; i < 256; ++i) pitched[i / 32 * 36 + i % 32] = static_cast<float>(i);

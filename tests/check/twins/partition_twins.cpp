@@ -22,7 +22,7 @@ struct HandsOver : TwinScript {
     if (auto _ = single_warp(0)) {
       for (auto i : range(3)) {
         auto values = load_global(gx, {16 * i, 0}, {16, 32});
-        if (!is(Slip::no_empty_wait)) mbarrier.wait(empty, (i & 1) ^ 1);
+        if (!is(Slip::no_empty_wait)) mbarrier.wait(empty, (i & 1) ^ 1);  // <- first: handed_no_full_wait
         if (is(Slip::early_arrival)) signal(full);
         store_shared(tile, values);  // <- first: handed_*
         if (is(Slip::early_arrival)) continue_loop();
@@ -38,8 +38,8 @@ struct HandsOver : TwinScript {
       for (auto i : range(3)) {
         if (!is(Slip::no_full_wait)) mbarrier.wait(full, i & 1);  // <- second: handed_no_empty_wait
         if (is(Slip::early_release)) signal(empty);
-        auto values = load_shared(tile);  // <- second: handed_*
-        if (!is(Slip::early_release)) signal(empty);
+        auto values = load_shared(tile);              // <- second: handed_*
+        if (!is(Slip::early_release)) signal(empty);  // <- second: handed_no_full_wait
         store_global(gy, values, {16 * i, 0});
       }
     }
@@ -275,12 +275,12 @@ void add_partitions(std::vector<Twin>& twins) {
   };
   // Where one side runs ahead, its barrier may lose phases before the other side comes to the bytes.
   const std::set<Hazard> overrun{Hazard::race, Hazard::barrier_phase, Hazard::deadlock};
-  const auto early = [&](const char* name) {
-    return About{.name = name, .source = "A1.5", .expected = overrun, .object = ""};
+  const auto ahead = [&](const char* name, const char* object) {
+    return About{.name = name, .source = "A1.5", .expected = overrun, .object = object};
   };
   const auto handed = [&](const char* name, Slip slip) {
-    About about = race(name, slip == Slip::no_empty_wait ? "" : "tile");
-    if (slip == Slip::no_empty_wait) about.expected = overrun;
+    const bool runs_ahead = slip == Slip::no_empty_wait || slip == Slip::no_full_wait;
+    const About about = runs_ahead ? ahead(name, "tile|full|empty") : race(name);
     add<HandsOver>(family, about, counted(1536), counted(1536), [=](HandsOver& s) { s.slip = slip; });
   };
   handed("handed_no_full_wait", Slip::no_full_wait);
@@ -290,9 +290,9 @@ void add_partitions(std::vector<Twin>& twins) {
   handed("handed_elected_without_sync", Slip::elected_without_sync);
   add<TwoAndTwo>(family, race("two_producers_one_wait", "tiles[0]"), counted(1024), repeated(counted(1024)),
                  [](TwoAndTwo& s) { s.mistake = Count::one_wait; });
-  add<TwoAndTwo>(family, early("two_producers_count"), counted(1024), repeated(counted(1024)),
+  add<TwoAndTwo>(family, ahead("two_producers_count", "tiles|full"), counted(1024), repeated(counted(1024)),
                  [](TwoAndTwo& s) { s.mistake = Count::shared_barrier; });
-  add<OneAndTwo>(family, early("one_of_two_readers"), counted(2048), counted(2048));
+  add<OneAndTwo>(family, ahead("one_of_two_readers", "tile|full|empty"), counted(2048), counted(2048));
   add<ThroughNamed>(family,
                     {.name = "named_count", .source = "A1.5", .expected = {Hazard::deadlock}, .object = "barrier"},
                     counted(512), counted(512), [](ThroughNamed& s) { s.mistake = Named::count; });

@@ -213,7 +213,7 @@ void add_wgmma_operands(std::vector<Twin>& twins) {
                .source = source,
                .expected = std::move(expected),
                .object = slip == Slip::wrong_stage                                   ? "empty"
-                         : slip == Slip::no_empty_wait || slip == Slip::empty_parity ? ""
+                         : slip == Slip::no_empty_wait || slip == Slip::empty_parity ? "sa|full"
                                                                                      : "sa"},
               x, want, [=](Ring& s) { s.slip = slip; });
   };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <sstream>
 
@@ -32,16 +33,21 @@ std::string text_of(const Diagnostic& d) {
   return text;
 }
 
+bool says(const std::string& text, std::uint32_t line) {
+  const std::string words = fmt::format("line {}", line);
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+    const std::size_t end = at + words.size();
+    if (end == text.size() || std::isdigit(static_cast<unsigned char>(text[end])) == 0) return true;
+  }
+  return false;
+}
+
 // By a location, or in words.
 bool names(const Diagnostic& d, const std::set<std::uint32_t>& lines) {
   const std::string text = text_of(d);
   return std::any_of(lines.begin(), lines.end(), [&](std::uint32_t line) {
     const bool noted = std::any_of(d.notes.begin(), d.notes.end(), [&](const Note& n) { return n.loc.line == line; });
-    const std::string words = fmt::format("line {}", line);
-    const std::size_t at = text.find(words);
-    const bool in_words =
-        at != std::string::npos && (at + words.size() == text.size() || std::isdigit(text[at + words.size()]) == 0);
-    return d.loc.line == line || noted || in_words;
+    return d.loc.line == line || noted || says(text, line);
   });
 }
 

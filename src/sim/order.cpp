@@ -206,7 +206,8 @@ void Order::complete(std::uint32_t barrier, const ir::Stmt* by, std::uint64_t ph
                   [&](int lane) { known = known || b.pending.known.knows_lane(wait.warp, lane, wait.time); });
     if (known) continue;
     report(Hazard::barrier_phase, wait.site, by,
-           "warp " + std::to_string(wait.site.warp) + " waits on " + name + " for phase " + std::to_string(phase - 1) +
+           "warp " + std::to_string(wait.site.warp) + " waits on " + name + " for " +
+               (phase == 0 ? "the phase before the first" : "phase " + std::to_string(phase - 1)) +
                ", and nothing keeps phase " + std::to_string(phase) +
                " from completing before it looks: it would then wait for a phase that may never come",
            "let a thread that has passed the wait take part in the next phase: arrive on the barrier, or on one that "

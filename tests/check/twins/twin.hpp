@@ -23,9 +23,8 @@ struct About {
   std::string name;    // the lines that a report must name are marked with it, see Marks
   std::string source;  // the row or report of the field that it stands for: A1.3, D4, ...
   std::set<Hazard> expected;
-  std::string object;               // part of what a report calls the object; a|b: either will do
-  bool while_tracing = false;       // the language refuses the mistake, so that it is found before anything runs
-  std::string only_sometimes = {};  // why no report can be demanded under every schedule; empty: it is
+  std::string object;          // part of what a report calls the object; a|b: either will do
+  bool while_tracing = false;  // the language refuses the mistake, so that it is found before anything runs
 };
 
 struct Twin {

@@ -15,24 +15,13 @@ class Twins : public ::testing::TestWithParam<std::size_t> {
 
 TEST_P(Twins, TheBrokenOneIsFoundUnderEverySchedule) {
   const Variant broken(twin(), true);
-  int found = 0;
-  for (const sim::Schedule& schedule : schedules(8)) {
-    const std::string complaint = broken.check(schedule);
-    if (complaint.empty()) ++found;
-    if (twin().about.only_sometimes.empty()) {
-      EXPECT_EQ(complaint, "");
-    }
-  }
-  EXPECT_GT(found, 0) << twin().about.only_sometimes;
+  for (const sim::Schedule& schedule : schedules(8)) EXPECT_EQ(broken.check(schedule), "");
 }
 
 TEST_P(Twins, TheFixedOneIsRightAndNothingIsSaidOfIt) {
   const Variant fixed(twin(), false);
   EXPECT_EQ(fixed.blamed_by_text(), "");
-  for (const sim::Schedule& schedule : schedules(200)) {
-    const std::string complaint = fixed.check(schedule);
-    ASSERT_EQ(complaint, "");
-  }
+  for (const sim::Schedule& schedule : schedules(200)) ASSERT_EQ(fixed.check(schedule), "");
 }
 
 std::string name_of_case(const ::testing::TestParamInfo<std::size_t>& info) {

@@ -52,9 +52,7 @@ bool names(const Diagnostic& d, const std::set<std::uint32_t>& lines) {
 }
 
 std::string summary(const Finding& f) {
-  std::string text =
-      fmt::format("[{}] object '{}'\n{}", name_of(f.hazard), f.object, format_diagnostic(f.diagnostic, "finding"));
-  return text;
+  return fmt::format("[{}] object '{}'\n{}", name_of(f.hazard), f.object, format_diagnostic(f.diagnostic, "finding"));
 }
 
 }  // namespace

@@ -190,9 +190,8 @@ class Check {
   // What the text shows comes first, unless a run found the same, which says more.
   void add_those_of_the_text() {
     const auto found = [&](const Finding& f) {
-      return std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& other) {
-        return other.hazard == f.hazard && place(other) == place(f);
-      });
+      return std::any_of(report_.findings.begin(), report_.findings.end(),
+                         [&](const Finding& other) { return other.hazard == f.hazard && place(other) == place(f); });
     };
     std::vector<Finding> all;
     std::copy_if(launch_.findings.begin(), launch_.findings.end(), std::back_inserter(all),

@@ -116,7 +116,8 @@ void Cta::order_wait(const Warp& warp, const Instr& in, std::uint32_t lanes) {
     for (int lane = first; lane < warp_lanes; ++lane) same |= (address[lane] == address[first] ? 1U : 0U) << lane;
     same &= lanes;
     const Site where = site(warp, in, first);
-    order_->wait(barriers_.at(where, address[first], "wait").order, where, same);
+    const Mbarrier& b = barriers_.at(where, address[first], "wait");
+    order_->wait(b.order, where, same, b.phase);
     lanes &= ~same;
   }
 }

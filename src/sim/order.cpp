@@ -170,6 +170,7 @@ void Order::arrive(std::uint32_t barrier, const Site& site) {
   if (recorder_ != nullptr) recorder_->arrived(*b.init.block, barrier_name(b), site);
   const int cta = site.block->rank;
   const std::uint32_t lanes = 1U << site.lane;
+  b.current.arrivals.push_back({warp_component(cta, site.warp), site.lane, of(cta, site.warp).now});
   if (cta == b.init.block->rank) return release(b.pending, cta, site.warp, lanes);
   Clock released;
   const Time now = of(cta, site.warp).now;
@@ -186,43 +187,36 @@ void Order::arrive(std::uint32_t barrier, const Site& site) {
 
 void Order::complete(std::uint32_t barrier, const ir::Stmt* by, std::uint64_t phase, std::uint64_t declared) {
   BarrierOrder& b = barriers_[barrier];
-  const std::string name = barrier_name(b);
-  if (b.issued != declared) {
-    const AccessInfo& copy = accesses_[b.last_copy];
-    report(Hazard::barrier_bytes, {copy.block, copy.stmt, copy.warp, copy.lane}, by,
-           "phase " + std::to_string(phase) + " of " + name + " may complete before the copy of " + line_of(copy.stmt) +
-               " has landed: " + std::to_string(declared) + " bytes were declared, copies of " +
-               std::to_string(b.issued) + " bytes were issued",
-           "declare the bytes of every copy that completes on the barrier in arrive_and_expect_tx, in the same phase",
-           {{loc_of(by), "the phase is completed here"}}, name);
-  }
+  if (b.issued != declared) report_bytes(b, by, phase, declared);
   b.issued = 0;
-  if (recorder_ != nullptr) recorder_->completed(*b.init.block, name, phase, by);
+  if (recorder_ != nullptr) recorder_->completed(*b.init.block, barrier_name(b), phase, by);
+  // The phase cannot complete before those have arrived that it counts, and those have issued copies whose bytes it
+  // counts.
+  Clock before = b.pending;
+  before.join(b.issuers);
   for (const Wait& wait : b.waits) {
     // Lanes that wait together go on together: where one of them is known to have passed (the elected one, which then
     // issues a copy), they all have.
-    bool known = b.pending.known.knows(wait.warp, wait.time);
-    for_each_lane(wait.lanes,
-                  [&](int lane) { known = known || b.pending.known.knows_lane(wait.warp, lane, wait.time); });
-    if (known) continue;
-    report(Hazard::barrier_phase, wait.site, by,
-           "warp " + std::to_string(wait.site.warp) + " waits on " + name + " for " +
-               (phase == 0 ? "the phase before the first" : "phase " + std::to_string(phase - 1)) +
-               ", and nothing keeps phase " + std::to_string(phase) +
-               " from completing before it looks: it would then wait for a phase that may never come",
-           "let a thread that has passed the wait take part in the next phase: arrive on the barrier, or on one that "
-           "the arriving threads wait for, after the wait",
-           {{loc_of(by), "the next phase is completed here"}}, name);
+    bool known = before.known.knows(wait.warp, wait.time);
+    for_each_lane(wait.lanes, [&](int lane) { known = known || before.known.knows_lane(wait.warp, lane, wait.time); });
+    if (!known) report_late_wait(b, wait, by, phase);
   }
   b.waits.clear();
+  b.issuers.clear();
+  b.current.counted_bytes = declared != 0;
+  b.completed_before = std::move(b.completed_last);
+  b.completed_last = std::move(b.current);
+  b.current = Phase{};
   b.completed = std::move(b.pending);
   b.completed.known.raise(b.component, static_cast<Time>(phase + 1));
   b.pending = Clock{};
 }
 
-void Order::wait(std::uint32_t barrier, const Site& site, std::uint32_t lanes) {
+void Order::wait(std::uint32_t barrier, const Site& site, std::uint32_t lanes, std::uint64_t phases) {
   BarrierOrder& b = barriers_[barrier];
   use_barrier(b, site, "waits on");
+  // Two phases earlier the barrier had the same parity: the wait would have passed then, if it could come so early.
+  if (phases >= 2 && !knows_completion(view(site), b, phases - 1)) report_early_wait(b, site, phases - 1);
   const int cta = site.block->rank;
   acquire(cta, site.warp, lanes, b.completed);
   b.waits.push_back({warp_component(cta, site.warp), lanes, of(cta, site.warp).now, site});

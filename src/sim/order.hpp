@@ -90,7 +90,8 @@ class Order {
   std::uint32_t init(const Site& site, std::uint32_t offset);
   void arrive(std::uint32_t barrier, const Site& site);
   void complete(std::uint32_t barrier, const ir::Stmt* by, std::uint64_t phase, std::uint64_t declared);
-  void wait(std::uint32_t barrier, const Site& site, std::uint32_t lanes);
+  // These lanes go on; `phases` of the barrier are complete.
+  void wait(std::uint32_t barrier, const Site& site, std::uint32_t lanes, std::uint64_t phases);
 
   // Ordinary accesses to `bytes` bytes (a power of two up to 16, aligned).
   void shared(int cta, const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write);
@@ -137,11 +138,23 @@ class Order {
     Time time = 0;
     Site site;
   };
+  // Who completed a phase.
+  struct Phase {
+    struct Arrival {
+      Component warp = 0;
+      int lane = 0;
+      Time time = 0;
+    };
+    std::vector<Arrival> arrivals;
+    bool counted_bytes = false;
+  };
   struct BarrierOrder {
     Component component = 0;
     std::uint32_t offset = 0;
-    Clock pending, completed;
-    std::vector<Wait> waits;  // for the phase that completed last
+    Clock pending, completed;  // what arrivals release, and released in the phase before
+    Clock issuers;             // what the threads that issued copies in the current phase knew then
+    std::vector<Wait> waits;   // for the phase that completed last
+    Phase current, completed_last, completed_before;
     Site init;
     Time init_time = 0;
     bool visible = false;      // to other blocks and to the async proxy
@@ -192,6 +205,7 @@ class Order {
   race::Cell& shared_cell(int cta, std::uint32_t offset);
   race::Cell& global_cell(std::uint32_t memory, std::uint64_t granule);
   void find_memories();
+  bool knows_completion(const View& view, const BarrierOrder& b, std::uint64_t phases) const;
   void use_barrier(BarrierOrder& barrier, const Site& site, const char* what);
 
   // order_report.cpp
@@ -203,6 +217,9 @@ class Order {
   std::string where(const AccessInfo& access) const;
   void report(Hazard hazard, const Site& site, const ir::Stmt* other, std::string message, std::string help,
               std::vector<Note> notes, std::string object);
+  void report_bytes(const BarrierOrder& b, const ir::Stmt* by, std::uint64_t phase, std::uint64_t declared);
+  void report_late_wait(const BarrierOrder& b, const Wait& wait, const ir::Stmt* by, std::uint64_t phase);
+  void report_early_wait(const BarrierOrder& b, const Site& site, std::uint64_t phase);
   std::string barrier_name(const BarrierOrder& barrier) const;
   void check_end();
 

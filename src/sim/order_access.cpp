@@ -94,6 +94,16 @@ bool Order::knows(const View& view, bool fenced, Component c, int lane, Time t) 
   return one_lane ? own.knows_lane(c, lane, t) : own.knows(c, t);
 }
 
+// Whether the first `phases` phases of the barrier, one less than are complete, are known to be: by a wait for the last
+// of them, or by all that completed it.
+bool Order::knows_completion(const View& view, const BarrierOrder& b, std::uint64_t phases) const {
+  if (knows(view, false, b.component, race::several_lanes, static_cast<Time>(phases))) return true;
+  const auto& arrivals = b.completed_before.arrivals;
+  return !b.completed_before.counted_bytes && std::all_of(arrivals.begin(), arrivals.end(), [&](const auto& a) {
+    return knows(view, false, a.warp, a.lane, a.time);
+  });
+}
+
 Order::Verdict Order::judge(const View& view, bool async, const race::Entry& entry, const AccessInfo& earlier,
                             std::uint16_t bytes) const {
   if (is_async(earlier.role)) {
@@ -198,6 +208,7 @@ AccessId Order::issue_copy(const Site& site, std::uint32_t barrier, std::uint32_
   const AccessId id = issue(site, Role::copy, true, {b.component, race::never}, swizzle);
   accesses_[id].barrier = barrier;
   b.issued += bytes;
+  release(b.issuers, site.block->rank, site.warp, 1U << site.lane);
   b.last_copy = id;
   b.has_copy = true;
   return id;

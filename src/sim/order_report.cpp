@@ -200,6 +200,40 @@ void Order::report_swizzle(const AccessInfo& earlier, const AccessInfo& later, s
          {{loc_of(earlier.stmt), "it is written here"}}, object);
 }
 
+void Order::report_bytes(const BarrierOrder& b, const ir::Stmt* by, std::uint64_t phase, std::uint64_t declared) {
+  const AccessInfo& copy = accesses_[b.last_copy];
+  const std::string name = barrier_name(b);
+  report(
+      Hazard::barrier_bytes, {copy.block, copy.stmt, copy.warp, copy.lane}, by,
+      fmt::format("phase {} of {} may complete before the copy of {} has landed: {} bytes were declared, copies of {} "
+                  "bytes were issued",
+                  phase, name, line_of(copy.stmt), declared, b.issued),
+      "declare the bytes of every copy that completes on the barrier in arrive_and_expect_tx, in the same phase",
+      {{loc_of(by), "the phase is completed here"}}, name);
+}
+
+void Order::report_late_wait(const BarrierOrder& b, const Wait& wait, const ir::Stmt* by, std::uint64_t phase) {
+  const std::string name = barrier_name(b);
+  const std::string waited = phase == 0 ? "the phase before the first" : fmt::format("phase {}", phase - 1);
+  report(Hazard::barrier_phase, wait.site, by,
+         fmt::format("warp {} waits on {} for {}, and nothing keeps phase {} from completing before it looks: it would "
+                     "then wait for a phase that may never come",
+                     wait.site.warp, name, waited, phase),
+         "let a thread that has passed the wait take part in the next phase: arrive on the barrier, or on one that the "
+         "arriving threads wait for, after the wait",
+         {{loc_of(by), "the next phase is completed here"}}, name);
+}
+
+void Order::report_early_wait(const BarrierOrder& b, const Site& site, std::uint64_t phase) {
+  const std::string name = barrier_name(b);
+  const std::string same = phase == 1 ? "none" : fmt::format("phase {}", phase - 2);
+  report(Hazard::barrier_phase, site, nullptr,
+         fmt::format("{} waits on {} for phase {}, and nothing orders that after the completion of phase {}: it would "
+                     "pass at once while {} is the last to be complete, since parities repeat",
+                     describe(site), name, phase, phase - 1, same),
+         "wait for each phase of the barrier in turn, or for something that comes after the phase before", {}, name);
+}
+
 // The use of a barrier must come after its initialisation, and the copy engine and other blocks must be able to see it.
 void Order::use_barrier(BarrierOrder& b, const Site& site, const char* what) {
   const int home = b.init.block->rank;

@@ -102,10 +102,10 @@ template <class F>
 void add_ir(const Family& family, const About& about, std::vector<float> in, std::vector<float> want, F build) {
   family.add(about, [=](bool broken) {
     const auto builder = build(broken);
-    const auto once = [=](const sim::Options& run) {
+    const auto once = [=](const Launcher& on_machine) {
       auto x = in;
       std::vector<float> y(want.size(), std::numeric_limits<float>::quiet_NaN());
-      sim::run(builder->kernel, std::vector<sim::Argument>{argument(x), argument(y)}, run);
+      on_machine(builder->kernel, std::vector<sim::Argument>{argument(x), argument(y)});
       return y == want;
     };
     return Prepared{once, {}};

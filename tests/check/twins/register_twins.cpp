@@ -238,10 +238,10 @@ void add_registers(std::vector<Twin>& twins) {
     const auto want = product(x, 1);
     family.add(about(name, "A3", hazard, object), [=](bool broken) {
       const auto builder = by_hand(broken, apart);
-      const auto once = [=](const sim::Options& run) {
+      const auto once = [=](const Launcher& on_machine) {
         auto in = x;
         std::vector<float> out(want.size());
-        sim::run(builder->kernel, std::vector<sim::Argument>{argument(in), argument(out)}, run);
+        on_machine(builder->kernel, std::vector<sim::Argument>{argument(in), argument(out)});
         return out == want;
       };
       return Prepared{once, {}};

@@ -67,10 +67,10 @@ Prepared launch(const S& script, const std::vector<In>& in, const std::vector<Ou
   const auto kernel = detail::trace(script, constants);
   auto by_text = passes::static_findings(*kernel, {.fences_inserted = !script.own_fences});
   const auto lowered = std::make_shared<passes::Lowered>(passes::lower(*kernel, options));
-  const auto once = [=](const sim::Options& run) {
+  const auto once = [=](const Launcher& on_machine) {
     auto x = in;
     std::vector<Out> y(want.size(), Out(std::numeric_limits<float>::quiet_NaN()));
-    sim::run(lowered->kernel, std::vector<sim::Argument>{argument(x), argument(y)}, run);
+    on_machine(lowered->kernel, std::vector<sim::Argument>{argument(x), argument(y)});
     return y == want;
   };
   return {once, std::move(by_text)};

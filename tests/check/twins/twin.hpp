@@ -13,10 +13,13 @@
 
 namespace tessera::twins {
 
+// Runs a kernel on a machine: the simulated Hopper, or a card.
+using Launcher = std::function<void(const ir::thread::Kernel&, const std::vector<sim::Argument>&)>;
+
 // One variant, traced and lowered.
 struct Prepared {
-  std::function<bool(const sim::Options&)> run;  // once; true if the results are right
-  std::vector<Finding> by_text;                  // what its text shows, before anything runs
+  std::function<bool(const Launcher&)> run;  // once; true if the results are right
+  std::vector<Finding> by_text;              // what its text shows, before anything runs
 };
 
 struct About {

@@ -121,7 +121,9 @@ std::string Variant::check(const sim::Schedule& schedule) const {
   options.print = [](std::string_view) {};
   bool right = false;
   try {
-    right = prepared_.run(options);
+    right = prepared_.run([&](const ir::thread::Kernel& kernel, const std::vector<sim::Argument>& arguments) {
+      sim::run(kernel, arguments, options);
+    });
   } catch (const Error& error) {
     return fmt::format("{}: an error instead of a finding: {}", schedule.to_string(), error.what());
   }

@@ -14,6 +14,7 @@ namespace tessera::passes {
 
 struct Options {
   bool insert_proxy_fences = true;  // off only in tests that show the hazard
+  bool barriers_in_tiles = false;   // on only in tests that show the hazard
   bool refuse_hazards = false;      // that the text shows and no arguments avoid (static_check.hpp): for every launch
   std::string dump;  // comma-separated stages: tile, layout, plan, thread, cuda; default from TESSERA_DUMP
   std::function<void(const std::string& stage, const std::string& text)> dump_sink;  // default: standard error

@@ -22,7 +22,8 @@ struct Tile {
 
 class Planner {
  public:
-  explicit Planner(tile::Kernel& kernel) : kernel_(kernel), walk_(kernel) {}
+  Planner(tile::Kernel& kernel, bool barriers_in_tiles)
+      : kernel_(kernel), barriers_in_tiles_(barriers_in_tiles), walk_(kernel) {}
 
   SharedPlan run() {
     collect();
@@ -141,7 +142,7 @@ class Planner {
                                 return layout.index_at(byte).value_or(std::vector<std::int64_t>{});
                               }});
     }
-    std::int64_t offset = (tile_bytes_ + 7) / 8 * 8;
+    std::int64_t offset = barriers_in_tiles_ ? 0 : (tile_bytes_ + 7) / 8 * 8;
     for (tile::BarrierArray* b : kernel_.barriers) {
       b->offset = offset;
       const auto bytes = static_cast<std::int64_t>(8 * b->counts.size());
@@ -149,7 +150,7 @@ class Planner {
                               static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(bytes), true, b->loc});
       offset += bytes;
     }
-    plan.total_bytes = offset;
+    plan.total_bytes = std::max(offset, tile_bytes_);
     if (plan.total_bytes > max_shared_bytes) too_large(plan);
     return plan;
   }
@@ -174,6 +175,7 @@ class Planner {
   }
 
   tile::Kernel& kernel_;
+  const bool barriers_in_tiles_;
   Walk walk_;
   std::vector<Tile> tiles_;
   std::int64_t tile_bytes_ = 0;
@@ -181,7 +183,9 @@ class Planner {
 
 }  // namespace
 
-SharedPlan plan_shared(tile::Kernel& kernel) { return Planner(kernel).run(); }
+SharedPlan plan_shared(tile::Kernel& kernel, bool barriers_in_tiles) {
+  return Planner(kernel, barriers_in_tiles).run();
+}
 
 std::string to_string(const SharedPlan& plan) {
   std::string out = fmt::format("shared memory: {} bytes of {}\n", plan.total_bytes, max_shared_bytes);

@@ -24,7 +24,8 @@ struct SharedPlan {
 };
 
 // Sets the offsets. Throws a user Error that lists the tiles where they do not fit.
-SharedPlan plan_shared(ir::tile::Kernel& kernel);
+// `barriers_in_tiles`, for tests that show what comes of it: barriers begin where the first tile does.
+SharedPlan plan_shared(ir::tile::Kernel& kernel, bool barriers_in_tiles = false);
 
 std::string to_string(const SharedPlan& plan);
 

@@ -117,7 +117,7 @@ void Cta::order_wait(const Warp& warp, const Instr& in, std::uint32_t lanes) {
     same &= lanes;
     const Site where = site(warp, in, first);
     const Mbarrier& b = barriers_.at(where, address[first], "wait");
-    order_->wait(b.order, where, same, b.phase);
+    if (!options_.relaxed_waits) order_->wait(b.order, where, same, b.phase);
     lanes &= ~same;
   }
 }

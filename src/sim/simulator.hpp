@@ -30,7 +30,8 @@ struct Options {
   int threads = 0;                              // host threads over CTAs; 0: all cores
   std::function<void(std::string_view)> print;  // sink of device printf; default standard output
   bool check_proxy_handover = true;
-  int sms = 4;  // multiprocessors of the device, where a grid asks for their number
+  bool relaxed_waits = false;  // for tests, with findings: a wait on an mbarrier orders nothing, as a relaxed one would
+  int sms = 4;                 // multiprocessors of the device, where a grid asks for their number
   // Not null: the run checks that what it saw is right under every other schedule, too (docs/checker.md), collects the
   // hazards here and throws none of them. It runs on one host thread.
   std::vector<Finding>* findings = nullptr;

@@ -26,7 +26,8 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   app.add_option("--device", options.device, "auto: the first Hopper GPU, else the simulated Hopper")
       ->check(CLI::IsMember({"auto", "sim", "cuda"}))
       ->capture_default_str();
-  app.add_option("--schedule", options.schedule, "of the simulated Hopper: eager, lazy, random:SEED, or an order that a report named")
+  app.add_option("--schedule", options.schedule,
+                 "of the simulated Hopper: eager, lazy, random:SEED, or an order that a report named")
       ->capture_default_str();
   app.add_option("--config", options.config, "e.g. block_m=64,block_n=128,block_k=64; without it the kernel is tuned");
   app.add_option("--launches", options.launches, "launches, each checked")

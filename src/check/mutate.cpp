@@ -9,7 +9,7 @@
 #include "ir/match.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::check {
+namespace tessera::checker {
 using namespace ir;  // NOLINT(google-build-using-namespace)
 
 namespace {
@@ -149,4 +149,4 @@ std::shared_ptr<const thread::Kernel> mutate(const thread::Kernel& kernel, const
   return {result, &result->kernel};
 }
 
-}  // namespace tessera::check
+}  // namespace tessera::checker

@@ -9,7 +9,7 @@
 
 #include "ir/thread.hpp"
 
-namespace tessera::check {
+namespace tessera::checker {
 
 enum class Change : std::uint8_t {
   erase,          // the statement is missing
@@ -55,4 +55,4 @@ std::shared_ptr<const ir::thread::Kernel> mutate(const ir::thread::Kernel& kerne
 // The deep copy without a change.
 std::shared_ptr<const ir::thread::Kernel> copy(const ir::thread::Kernel& kernel);
 
-}  // namespace tessera::check
+}  // namespace tessera::checker

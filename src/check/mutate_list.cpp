@@ -6,7 +6,7 @@
 #include "check/sync_statements.hpp"
 #include "ir/match.hpp"
 
-namespace tessera::check {
+namespace tessera::checker {
 using namespace ir;  // NOLINT(google-build-using-namespace)
 
 namespace {
@@ -129,4 +129,4 @@ class List {
 
 std::vector<Mutation> mutations(const thread::Kernel& kernel) { return List(kernel).all(); }
 
-}  // namespace tessera::check
+}  // namespace tessera::checker

@@ -7,7 +7,7 @@
 
 #include "ir/match.hpp"
 
-namespace tessera::check {
+namespace tessera::checker {
 using namespace ir;  // NOLINT(google-build-using-namespace)
 
 namespace {
@@ -158,4 +158,4 @@ void shorten_round(Context& context, const Expr* end, Block& block) {
   }
 }
 
-}  // namespace tessera::check
+}  // namespace tessera::checker

@@ -18,7 +18,7 @@
 
 #include "ir/thread.hpp"
 
-namespace tessera::check {
+namespace tessera::checker {
 
 struct Ring {
   std::size_t region = 0;  // number of the tile's region
@@ -37,4 +37,4 @@ const ir::Expr* end_of_round(const ir::control::AssignVar& assign);
 // Assignments of the block that go round at the same comparison do so one slot earlier.
 void shorten_round(ir::Context& context, const ir::Expr* end, ir::Block& block);
 
-}  // namespace tessera::check
+}  // namespace tessera::checker

@@ -5,7 +5,7 @@
 
 #include "ir/match.hpp"
 
-namespace tessera::check {
+namespace tessera::checker {
 using namespace ir;  // NOLINT(google-build-using-namespace)
 
 const char* sync_name(const Stmt* s) {
@@ -143,4 +143,4 @@ std::optional<std::size_t> destination(const Block& block, std::size_t from, int
   return {};
 }
 
-}  // namespace tessera::check
+}  // namespace tessera::checker

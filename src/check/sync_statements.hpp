@@ -7,7 +7,7 @@
 
 #include "ir/thread.hpp"
 
-namespace tessera::check {
+namespace tessera::checker {
 
 // As the thread IR's text names it, "mbarrier.wait"; null for a statement that does not synchronise.
 const char* sync_name(const ir::Stmt* s);
@@ -20,4 +20,4 @@ const ir::Stmt* sync_of(const ir::Stmt* s);
 // -1) that does something. Nothing if there is none, or if the two are of one kind.
 std::optional<std::size_t> destination(const ir::Block& block, std::size_t from, int step);
 
-}  // namespace tessera::check
+}  // namespace tessera::checker

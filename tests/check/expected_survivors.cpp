@@ -162,7 +162,7 @@ const std::vector<ExpectedSurvivors>& expected_survivors() {
   return all;
 }
 
-std::size_t entry_of(const check::Mutation& mutation) {
+std::size_t entry_of(const checker::Mutation& mutation) {
   const auto contains = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   };

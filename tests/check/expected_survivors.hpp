@@ -19,6 +19,6 @@ struct ExpectedSurvivors {
 
 const std::vector<ExpectedSurvivors>& expected_survivors();
 // The number of the entry that a survivor belongs to; that of all entries if it belongs to none.
-std::size_t entry_of(const check::Mutation& mutation);
+std::size_t entry_of(const checker::Mutation& mutation);
 
 }  // namespace tessera::testing

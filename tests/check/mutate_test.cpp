@@ -14,7 +14,7 @@
 #include "ir/thread_text.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::check {
+namespace tessera::checker {
 namespace {
 
 using golden::Builder;
@@ -324,4 +324,4 @@ TEST(Mutate, RefusesAMutationOfAnotherKernel) {
 }
 
 }  // namespace
-}  // namespace tessera::check
+}  // namespace tessera::checker

@@ -53,8 +53,8 @@ TEST(Study, OfAKernelThatIsWrongItselfEndsThere) {
   Subject subject = all_subjects().front();
   const ir::thread::Kernel right = subject.build();
   std::shared_ptr<const ir::thread::Kernel> wrong;
-  for (const check::Mutation& m : check::mutations(right)) {
-    if (m.kind == "mbarrier.init deleted") wrong = check::mutate(right, m);
+  for (const checker::Mutation& m : checker::mutations(right)) {
+    if (m.kind == "mbarrier.init deleted") wrong = checker::mutate(right, m);
   }
   ASSERT_NE(wrong, nullptr);
   subject.build = [wrong] { return *wrong; };

@@ -106,10 +106,10 @@ class Bench {
     return {};
   }
 
-  Outcome judge(const check::Mutation& mutation) {
+  Outcome judge(const checker::Mutation& mutation) {
     Outcome outcome;
     outcome.mutation = mutation;
-    const auto mutant = check::mutate(kernel_, mutation);
+    const auto mutant = checker::mutate(kernel_, mutation);
     for (std::size_t i = 0; i < memories_.size(); ++i) {
       for (const sim::Schedule& schedule : options_.schedules) {
         if (see(i, *mutant, schedule, outcome)) return outcome;
@@ -166,14 +166,14 @@ Study study(const Subject& subject, const StudyOptions& options) {
   result.flaw = first.flaw();
   result.runs = first.runs();
   if (!result.flaw.empty()) return result;
-  const auto count = check::mutations(first.kernel()).size();
+  const auto count = checker::mutations(first.kernel()).size();
   result.outcomes.resize(count);
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> runs{0};
   const auto work = [&] {
     Bench bench(subject, options);
     bench.flaw();  // for the expected results
-    const auto all = check::mutations(bench.kernel());
+    const auto all = checker::mutations(bench.kernel());
     for (std::size_t i = next++; i < count; i = next++) result.outcomes[i] = bench.judge(all[i]);
     runs += bench.runs();
   };

@@ -20,7 +20,7 @@ enum class Verdict : std::uint8_t {
 const char* name_of(Verdict verdict);
 
 struct Outcome {
-  check::Mutation mutation;
+  checker::Mutation mutation;
   Verdict verdict = Verdict::survived;
   std::string hazard;    // of the first finding
   std::string message;   // of the first finding or of the error

@@ -38,9 +38,9 @@ KernelPtr without(KernelPtr kernel, const std::string& what) {
   bool changed = true;
   while (changed) {
     changed = false;
-    for (const check::Mutation& m : check::mutations(*kernel)) {
+    for (const checker::Mutation& m : checker::mutations(*kernel)) {
       if (m.text.find(what) == std::string::npos) continue;
-      kernel = check::mutate(*kernel, m);
+      kernel = checker::mutate(*kernel, m);
       changed = true;
       break;
     }

@@ -11,17 +11,11 @@ void expect_clean(const S& script, const std::string& name, std::int64_t m, std:
   const auto lowered = build(script, {0, n, k, 0, 0, 0});
   MatmulCase<float16> c(m, n, k, static_cast<unsigned>(m * 7 + n * 3 + k));
   for (const sim::Schedule& schedule : schedules) {
-    std::vector<Finding> findings;
     sim::Options options = with(schedule);
     options.sms = sms;
-    options.findings = &findings;
     c.poison();
-    sim::run(lowered.kernel, c.arguments(), options);
-    for (const Finding& f : findings) {
-      ADD_FAILURE() << name << " " << m << "x" << n << "x" << k << " " << sim::to_string(schedule) << ": "
-                    << name_of(f.hazard) << ": " << format_diagnostic(f.diagnostic, "error");
-    }
-    ASSERT_TRUE(findings.empty());
+    ASSERT_EQ(findings_in(lowered.kernel, c.arguments(), options), "")
+        << name << " " << m << "x" << n << "x" << k << " " << sim::to_string(schedule);
     ASSERT_EQ(c.wrong_elements(), 0);
   }
 }

@@ -50,6 +50,17 @@ inline sim::Options with(const sim::Schedule& schedule) {
   return options;
 }
 
+// What the checker finds in one run, as text; empty if the kernel is right under every schedule.
+inline std::string findings_in(const ir::thread::Kernel& kernel, const std::vector<sim::Argument>& arguments,
+                               sim::Options options) {
+  std::vector<Finding> findings;
+  options.findings = &findings;
+  sim::run(kernel, arguments, options);
+  std::string text;
+  for (const Finding& f : findings) text += format_diagnostic(f.diagnostic, name_of(f.hazard)) + "\n";
+  return text;
+}
+
 template <class T>
 std::vector<T> normal(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);

@@ -30,6 +30,7 @@ Order::Order(const Program& program, std::vector<Finding>& findings, std::string
       global_(program.kernel->params.size()),
       memory_(program.kernel->params.size()) {
   find_memories();
+  find_tile_loops(program.kernel->body);
 }
 
 void Order::find_memories() {

@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "race/shadow.hpp"
@@ -205,6 +206,8 @@ class Order {
   race::Cell& shared_cell(int cta, std::uint32_t offset);
   race::Cell& global_cell(std::uint32_t memory, std::uint64_t granule);
   void find_memories();
+  void find_tile_loops(const ir::Block& block);
+  const ControlFrame* users_loop(const Warp& warp) const;
   bool knows_completion(const View& view, const BarrierOrder& b, std::uint64_t phases) const;
   void use_barrier(BarrierOrder& barrier, const Site& site, const char* what);
 
@@ -228,6 +231,7 @@ class Order {
   const std::string schedule_;
   Recorder* recorder_ = nullptr;
   const int ctas_, warps_;
+  std::unordered_set<const ir::Stmt*> tile_loops_;  // that lowering made of one tile operation
   std::uint64_t cluster_ = 0;
   std::vector<const BlockInfo*> blocks_;
   std::vector<const std::vector<Warp>*> warp_states_;

@@ -1,6 +1,7 @@
 // Accesses, compared with the earlier ones to the same bytes.
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "sim/order.hpp"
 
@@ -24,16 +25,43 @@ race::Entry entry_of(AccessId id, const AccessInfo& info, std::uint16_t bytes) {
   return entry;
 }
 
-// The innermost loop around `stmt` that the user wrote: those of a tile operation have its line.
-const ControlFrame* users_loop(const Warp& warp, const ir::Stmt* stmt) {
-  for (int at = warp.loop; at >= 0; at = warp.stack[static_cast<std::size_t>(at)].outer_loop) {
-    const ControlFrame& frame = warp.stack[static_cast<std::size_t>(at)];
-    if (frame.stmt->loc.line != stmt->loc.line || frame.stmt->loc.file != stmt->loc.file) return &frame;
-  }
-  return nullptr;
+// Whether the loop is a part of a tile operation: it has the line of an instruction in it.
+bool holds_instruction_of(const ir::Block& block, const SourceLoc& loc) {
+  return std::any_of(block.begin(), block.end(), [&](const ir::Stmt* s) {
+    if (const auto* loop = ir::as<ir::control::For>(s)) return holds_instruction_of(loop->body, loc);
+    if (const auto* loop = ir::as<ir::control::Loop>(s)) return holds_instruction_of(loop->body, loc);
+    if (const auto* branch = ir::as<ir::control::If>(s)) {
+      return holds_instruction_of(branch->then_body, loc) || holds_instruction_of(branch->else_body, loc);
+    }
+    return s->loc.line == loc.line && std::string_view(s->loc.file) == loc.file;
+  });
 }
 
 }  // namespace
+
+void Order::find_tile_loops(const ir::Block& block) {
+  for (const ir::Stmt* s : block) {
+    const ir::Block* body = nullptr;
+    if (const auto* loop = ir::as<ir::control::For>(s)) body = &loop->body;
+    if (const auto* loop = ir::as<ir::control::Loop>(s)) body = &loop->body;
+    if (body != nullptr) {
+      if (holds_instruction_of(*body, s->loc)) tile_loops_.insert(s);
+      find_tile_loops(*body);
+    } else if (const auto* branch = ir::as<ir::control::If>(s)) {
+      find_tile_loops(branch->then_body);
+      find_tile_loops(branch->else_body);
+    }
+  }
+}
+
+// The innermost loop around the warp's statement that the user wrote.
+const ControlFrame* Order::users_loop(const Warp& warp) const {
+  for (int at = warp.loop; at >= 0; at = warp.stack[static_cast<std::size_t>(at)].outer_loop) {
+    const ControlFrame& frame = warp.stack[static_cast<std::size_t>(at)];
+    if (tile_loops_.count(frame.stmt) == 0) return &frame;
+  }
+  return nullptr;
+}
 
 Order::View Order::view(const Site& site) const {
   const int cta = site.block->rank;
@@ -53,7 +81,7 @@ AccessInfo Order::info_of(const Site& site, Role role, bool write) const {
   info.component = warp_component(site.block->rank, site.warp);
   info.time = of(site.block->rank, site.warp).now;
   const Warp& warp = (*warp_states_[static_cast<std::size_t>(site.block->rank)])[static_cast<std::size_t>(site.warp)];
-  if (const ControlFrame* loop = users_loop(warp, site.stmt)) {
+  if (const ControlFrame* loop = users_loop(warp)) {
     info.loop = loop->stmt;
     info.iteration = loop->iteration;
   }
@@ -65,7 +93,7 @@ AccessId Order::ordinary(int cta, const Access& access, bool write) {
   WarpOrder& w = of(cta, access.warp);
   const std::size_t kind = write ? 1 : 0;
   const Warp& warp = (*warp_states_[static_cast<std::size_t>(cta)])[static_cast<std::size_t>(access.warp)];
-  const ControlFrame* loop = users_loop(warp, access.stmt);
+  const ControlFrame* loop = users_loop(warp);
   const std::uint32_t iteration = loop == nullptr ? 0 : loop->iteration;
   if (w.last_stmt[kind] == access.stmt && w.last_time[kind] == w.now && w.last_iteration[kind] == iteration) {
     return w.last[kind];

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -51,7 +52,9 @@ class Recorder {
     std::uint32_t track = 0;
     TimelineEvent::Kind kind = TimelineEvent::Kind::run;
     std::uint32_t first = 0, second = 0;
-    auto operator<=>(const BarKey&) const = default;
+    bool operator<(const BarKey& other) const {
+      return std::tie(track, kind, first, second) < std::tie(other.track, other.kind, other.first, other.second);
+    }
   };
   struct Bar {
     TimelineEvent event;

@@ -29,6 +29,10 @@ found=$(longer '*.cpp' 500; longer '*.hpp' 300)
 [ -z "$found" ] || off "files that are too long (sources 500 lines, headers 300):" "$found"
 found=$(files include | xargs -d '\n' grep -nE '#include [<"](fmt/|nlohmann/|xxhash|cuda|nvrtc|ir/|layout/|sim/|jit/|passes/|support/)' --)
 [ -z "$found" ] || off "public headers that include more than the standard library and each other:" "$found"
+# A script that is executed says by what; common.sh is only read by others.
+for script in $(files '*.sh' '*.py'); do
+  [ -x "$script" ] && [ "$script" != tools/common.sh ] && [ "$(head -c 2 "$script")" != '#!' ] && off "a script without a first line:" "  $script"
+done
 for document in README.md docs/*.md; do
   while read -r link; do
     [ -e "$(dirname "$document")/$link" ] || off "$document links to a file that is not there:" "  $link"

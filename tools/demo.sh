@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # The Hopper matmul on the simulated Hopper, each run checked against an fp64 reference: V0 at a regular and a ragged size under
 # five schedules of the asynchronous hardware, then three steps further up the ladder, which overlap more and more of it.
 set -euo pipefail

@@ -48,8 +48,7 @@ Lowered lower(ir::tile::Kernel& kernel, const Options& options) {
   const std::string program = ir::tile::to_string(kernel);
   dump("tile", [&] { return program; });
   if (options.refuse_hazards) {
-    refuse_certain_hazards(kernel);
-    result.findings = static_findings(kernel, {.fences_inserted = options.insert_proxy_fences});
+    result.findings = refuse_certain_hazards(kernel, {.fences_inserted = options.insert_proxy_fences});
   }
 
   infer_layouts(kernel, result.remarks);

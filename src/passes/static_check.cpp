@@ -48,12 +48,18 @@ std::vector<Finding> static_findings(const ir::tile::Kernel& kernel, const Stati
   return findings;
 }
 
-void refuse_certain_hazards(const ir::tile::Kernel& kernel) {
+std::vector<Finding> refuse_certain_hazards(const ir::tile::Kernel& kernel, const StaticOptions& options) {
   std::vector<Diagnostic> certain;
-  for (HazardList::Entry& entry : find_hazards(kernel, {})) {
-    if (entry.certain) certain.push_back(std::move(entry.finding.diagnostic));
+  std::vector<Finding> others;
+  for (HazardList::Entry& entry : find_hazards(kernel, options)) {
+    if (entry.certain) {
+      certain.push_back(std::move(entry.finding.diagnostic));
+    } else {
+      others.push_back(std::move(entry.finding));
+    }
   }
   if (!certain.empty()) throw Error(ErrorKind::user, std::move(certain));
+  return others;
 }
 
 }  // namespace tessera::passes

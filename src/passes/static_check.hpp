@@ -17,6 +17,7 @@ struct StaticOptions {
 std::vector<Finding> static_findings(const ir::tile::Kernel& kernel, const StaticOptions& options = {});
 
 // Throws a user Error with those of them that no arguments avoid: every run that gets to the instruction goes wrong.
-void refuse_certain_hazards(const ir::tile::Kernel& kernel);
+// Returns the others.
+std::vector<Finding> refuse_certain_hazards(const ir::tile::Kernel& kernel, const StaticOptions& options = {});
 
 }  // namespace tessera::passes

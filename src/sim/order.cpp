@@ -264,6 +264,4 @@ void Order::landed(AccessId copy, std::uint64_t phase) {
   if (info.global_side != 0) grid_accesses_[info.global_side - 1].time = info.time;
 }
 
-void Order::end() { check_end(); }
-
 }  // namespace tessera::sim

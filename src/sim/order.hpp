@@ -183,6 +183,14 @@ class Order {
     int lane = -1;
   };
   static constexpr std::uint32_t no_param = ~0U;  // shared memory
+  // Where an access happens: bytes of a granule of shared memory, or of what a parameter points to.
+  struct Place {
+    race::Cell& cell;
+    std::uint16_t bytes = 0;
+    std::uint32_t param = 0;   // or no_param
+    std::uint64_t offset = 0;  // of the granule
+    int cta = 0;
+  };
   enum class Verdict : std::uint8_t { ordered, unfenced, unordered };
 
   Component warp_component(int cta, int warp) const { return static_cast<Component>(cta * warps_ + warp); }
@@ -201,7 +209,13 @@ class Order {
   Verdict judge(const View& view, bool async, const race::Entry& entry, const AccessInfo& earlier,
                 std::uint16_t bytes) const;
   void compare(const std::vector<race::Entry>& entries, const std::vector<AccessInfo>& table, const AccessInfo& later,
-               const View& view, std::uint16_t bytes, std::uint32_t param, std::uint64_t offset, int cta);
+               const View& view, const Place& place);
+  // Compares the access with those before it at the place, and is compared with from now on. `lane`, `synced`: as
+  // race::add takes them.
+  void enter(AccessId id, const AccessInfo& info, const std::vector<AccessInfo>& table, const View& view,
+             const Place& place, int lane, Time synced);
+  void enter_global(AccessId id, const AccessInfo& info, std::uint32_t param, std::uint64_t offset, std::uint64_t bytes,
+                    const View& view, int lane, Time synced);
   void record_issue(AccessId access, int cta, std::uint32_t offset);
   race::Cell& shared_cell(int cta, std::uint32_t offset);
   race::Cell& global_cell(std::uint32_t memory, std::uint64_t granule);
@@ -224,7 +238,6 @@ class Order {
   void report_late_wait(const BarrierOrder& b, const Wait& wait, const ir::Stmt* by, std::uint64_t phase);
   void report_early_wait(const BarrierOrder& b, const Site& site, std::uint64_t phase);
   std::string barrier_name(const BarrierOrder& barrier) const;
-  void check_end();
 
   const Program& program_;
   std::vector<Finding>& findings_;

@@ -156,18 +156,38 @@ Order::Verdict Order::judge(const View& view, bool async, const race::Entry& ent
 }
 
 void Order::compare(const std::vector<race::Entry>& entries, const std::vector<AccessInfo>& table,
-                    const AccessInfo& later, const View& view, std::uint16_t bytes, std::uint32_t param,
-                    std::uint64_t offset, int cta) {
+                    const AccessInfo& later, const View& view, const Place& place) {
   for (const race::Entry& entry : entries) {
-    const auto common = static_cast<std::uint16_t>(entry.bytes & bytes);
+    const auto common = static_cast<std::uint16_t>(entry.bytes & place.bytes);
     if (common == 0) continue;
     const AccessInfo& earlier = table[entry.access];
     if (earlier.addition && later.addition) continue;
     const Verdict verdict =
         earlier.cluster != cluster_ ? Verdict::unordered : judge(view, is_async(later.role), entry, earlier, common);
-    if (verdict != Verdict::ordered) {
-      report_race(earlier, later, verdict, param, offset + static_cast<std::uint64_t>(std::countr_zero(common)), cta);
-    }
+    if (verdict == Verdict::ordered) continue;
+    const std::uint64_t first = place.offset + static_cast<std::uint64_t>(std::countr_zero(common));
+    report_race(earlier, later, verdict, place.param, first, place.cta);
+  }
+}
+
+void Order::enter(AccessId id, const AccessInfo& info, const std::vector<AccessInfo>& table, const View& view,
+                  const Place& place, int lane, Time synced) {
+  compare(place.cell.writes, table, info, view, place);
+  const race::Entry entry = entry_of(id, info, place.bytes);
+  if (!info.write) return race::add(place.cell.reads, entry, lane, synced);
+  compare(place.cell.reads, table, info, view, place);
+  race::overwrite(place.cell, entry, lane, synced);
+}
+
+void Order::enter_global(AccessId id, const AccessInfo& info, std::uint32_t param, std::uint64_t offset,
+                         std::uint64_t bytes, const View& view, int lane, Time synced) {
+  const GlobalMemory& memory = memory_[param];
+  const std::uint64_t begin = offset + memory.begin;
+  const int cta = info.block->rank;
+  for (std::uint64_t granule = begin / 16; granule * 16 < begin + bytes; ++granule) {
+    const Place place{global_cell(memory.memory, granule), bytes_in(granule, begin, bytes), param,
+                      granule * 16 - memory.begin, cta};
+    enter(id, info, grid_accesses_, view, place, lane, synced);
   }
 }
 
@@ -183,42 +203,22 @@ race::Cell& Order::global_cell(std::uint32_t memory, std::uint64_t granule) {
 
 void Order::shared(int cta, const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write) {
   const AccessId id = ordinary(cta, access, write);
-  const AccessInfo& info = accesses_[id];
   const View by{&of(cta, access.warp), warp_component(cta, access.warp), lane};
-  const std::uint16_t mask = bytes_in(offset / 16, offset, bytes);
-  const Time synced = by.warp->shared.known.of(by.component);
-  race::Cell& cell = shared_cell(cta, offset);
-  const std::uint32_t granule = offset / 16 * 16;
-  compare(cell.writes, accesses_, info, by, mask, no_param, granule, cta);
-  if (!write) return race::add(cell.reads, entry_of(id, info, mask), lane, synced);
-  compare(cell.reads, accesses_, info, by, mask, no_param, granule, cta);
-  race::overwrite(cell, entry_of(id, info, mask), lane, synced);
+  const Place place{shared_cell(cta, offset), bytes_in(offset / 16, offset, bytes), no_param, offset / 16 * 16, cta};
+  enter(id, accesses_[id], accesses_, by, place, lane, by.warp->shared.known.of(by.component));
 }
 
 void Order::global(const Site& site, std::uint32_t param, std::uint64_t offset, std::uint32_t bytes, bool write) {
   if (!follows(param)) return;
-  offset += memory_[param].begin;
   const AccessInfo info = info_of(site, write ? Role::store : Role::load, write);
   const auto same = [&](const AccessInfo& last) {
     return last.stmt == info.stmt && last.warp == info.warp && last.time == info.time && last.write == write &&
            last.cluster == info.cluster && last.block == info.block && last.iteration == info.iteration;
   };
   if (grid_accesses_.empty() || !same(grid_accesses_.back())) grid_accesses_.push_back(info);
-  const auto id = static_cast<AccessId>(grid_accesses_.size() - 1);
   const View by = view(site);
-  const Time synced = by.warp->shared.known.of(by.component);
-  for (std::uint64_t granule = offset / 16; granule * 16 < offset + bytes; ++granule) {
-    race::Cell& cell = global_cell(memory_[param].memory, granule);
-    const std::uint16_t mask = bytes_in(granule, offset, bytes);
-    const std::uint64_t at = granule * 16 - memory_[param].begin;
-    compare(cell.writes, grid_accesses_, info, by, mask, param, at, site.block->rank);
-    if (write) {
-      compare(cell.reads, grid_accesses_, info, by, mask, param, at, site.block->rank);
-      race::overwrite(cell, entry_of(id, info, mask), site.lane, synced);
-    } else {
-      race::add(cell.reads, entry_of(id, info, mask), site.lane, synced);
-    }
-  }
+  enter_global(static_cast<AccessId>(grid_accesses_.size() - 1), info, param, offset, bytes, by, site.lane,
+               by.warp->shared.known.of(by.component));
 }
 
 AccessId Order::issue(const Site& site, Role role, bool write, Epoch epoch, int swizzle) {
@@ -258,23 +258,16 @@ void Order::record_issue(AccessId access, int cta, std::uint32_t offset) {
 void Order::touch(AccessId access, int cta, std::uint32_t offset) {
   if (recorder_ != nullptr) record_issue(access, cta, offset);
   const AccessInfo& info = accesses_[access];
-  const Site site{info.block, info.stmt, info.warp, info.lane};
-  const View by = view(site);
+  const View by = view({info.block, info.stmt, info.warp, info.lane});
   race::Cell& cell = shared_cell(cta, offset);
-  compare(cell.writes, accesses_, info, by, 0xffffU, no_param, offset, cta);
-  race::Entry entry = entry_of(access, info, 0xffffU);
-  if (info.write) {
-    compare(cell.reads, accesses_, info, by, 0xffffU, no_param, offset, cta);
-    race::overwrite(cell, entry, -1, race::never);
-    return;
-  }
+  enter(access, info, accesses_, by, {cell, 0xffffU, no_param, offset, cta}, -1, race::never);
+  if (info.write) return;
   for (const race::Entry& write : cell.writes) {
     const AccessInfo& writer = accesses_[write.access];
     if (write.bytes != 0 && writer.swizzle >= 0 && writer.swizzle != info.swizzle) {
       report_swizzle(writer, info, offset, cta);
     }
   }
-  race::add(cell.reads, entry, -1, race::never);
 }
 
 AccessId Order::issue_global(AccessId access, bool write, bool addition, Epoch epoch) {
@@ -290,19 +283,9 @@ AccessId Order::issue_global(AccessId access, bool write, bool addition, Epoch e
 
 void Order::touch_global(AccessId global, std::uint32_t param, std::uint64_t offset, std::uint64_t bytes) {
   if (!follows(param)) return;
-  offset += memory_[param].begin;
-  const AccessInfo info = grid_accesses_[global];
-  const int cta = info.block->rank;
+  const AccessInfo& info = grid_accesses_[global];
   const View by = view({info.block, info.stmt, info.warp, info.lane});
-  for (std::uint64_t granule = offset / 16; granule * 16 < offset + bytes; ++granule) {
-    race::Cell& cell = global_cell(memory_[param].memory, granule);
-    const std::uint16_t mask = bytes_in(granule, offset, bytes);
-    const std::uint64_t at = granule * 16 - memory_[param].begin;
-    compare(cell.writes, grid_accesses_, info, by, mask, param, at, cta);
-    if (info.write) compare(cell.reads, grid_accesses_, info, by, mask, param, at, cta);
-    const race::Entry entry = entry_of(global, info, mask);
-    info.write ? race::overwrite(cell, entry, -1, race::never) : race::add(cell.reads, entry, -1, race::never);
-  }
+  enter_global(global, info, param, offset, bytes, by, -1, race::never);
 }
 
 }  // namespace tessera::sim

@@ -261,7 +261,7 @@ void Order::use_barrier(BarrierOrder& b, const Site& site, const char* what) {
 }
 
 // What is on its way into a block's shared memory must be over before the last of its warps ends.
-void Order::check_end() {
+void Order::end() {
   const auto known_in = [&](int cta, Component c, int lane, Time t) {
     for (int warp = 0; warp < warps_; ++warp) {
       for (int by = 0; by < race::lanes_of_warp; ++by) {

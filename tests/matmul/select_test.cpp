@@ -87,5 +87,16 @@ TEST(Model, LargeSquaresGetLargeTiles) {
   EXPECT_GE(best.block_m * best.block_n, 128 * 160);
 }
 
+// The SMs' rounds of tiles are what counts: some width leaves the last one nearly full.
+TEST(Model, WidthsFollowTheProblem) {
+  for (const auto& [m, n] : {std::pair{4096, 2112}, std::pair{8192, 1280}, std::pair{4096, 7168}}) {
+    const PersistentConfig best = persistent_candidates(problem(m, n, 8192)).front().config;
+    const auto rounds_up = [](double a, double b) { return std::ceil(a / b); };
+    const double tiles = rounds_up(m, best.block_m) * rounds_up(n, best.block_n);
+    const double computed = rounds_up(tiles, 132) * 132 * best.block_m * best.block_n;
+    EXPECT_LT(computed, 1.06 * m * n) << best.block_m << "x" << best.block_n;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::testing

@@ -67,20 +67,23 @@ double estimate(const Extents& e, const PersistentConfig& c) {
   return std::max(cycles, memory_cycles(e) + fill_cycles) / clock_mhz + launch_us;
 }
 
-// Columns that leave through shared memory together: rows of at most 128 bytes, so that one swizzle covers them.
-int store_columns(int block_n, int out_bytes) {
+// Columns that leave through shared memory together: rows of at most 128 bytes, so that one swizzle covers them, that
+// divide the tile or, where only narrow ones do, leave a rest of it. In turns each consumer stages all of a tile's
+// rows: there half of that has to do.
+int store_columns(Consumers consumers, int block_n, int out_bytes) {
+  const int widest = 128 / out_bytes, wanted = consumers == Consumers::cooperative ? widest : widest / 2;
   int best = 8;
-  for (int s = 8; s <= 128 / out_bytes; s += 8) {
+  for (int s = 8; s <= widest; s += 8) {
     if (block_n % s == 0) best = s;
   }
-  return best;
+  return best >= wanted / 2 ? best : wanted;
 }
 
-// Buffers of half a tile's rows for each of two consumers, or of all rows.
+// Buffers of half a tile's rows for each of two consumers, or of all rows, and one for the rest of a tile.
 std::int64_t staging_bytes(const Extents& e, const PersistentConfig& c) {
   if (!by_tma(e.form)) return 0;
   const std::int64_t rows = c.consumers == Consumers::cooperative ? c.block_m : 2 * c.block_m;
-  return rows * c.buffers * c.store_n * e.out_bytes;
+  return rows * (c.buffers * c.store_n + c.block_n % c.store_n) * e.out_bytes;
 }
 
 int stages_beside(const Extents& e, const PersistentConfig& c) {
@@ -166,7 +169,7 @@ std::optional<PersistentConfig> persistent_config(const Extents& e, Consumers co
   // The 40 registers that these sums leave to the producer are too few for ptxas here: it spills some bytes.
   if (wide && (cluster == 1 || (e.in_bytes == 1 && n > 192))) return {};
   PersistentConfig c{consumers, m, n, 128 / e.in_bytes, 0, cluster, 8, 0, 1};
-  c.store_n = store_columns(n, e.out_bytes);
+  c.store_n = store_columns(consumers, n, e.out_bytes);
   c.group = group_of(e, c);
   c.stages = stages_beside(e, c);
   if (c.consumers == Consumers::cooperative) {  // a second buffer, unless it costs a stage

@@ -16,6 +16,8 @@ constexpr std::uint32_t shared_limit = 232448;  // dynamic shared memory of a bl
 constexpr int register_limit = 255;
 constexpr int registers_a_block = 65536;
 constexpr const char* architecture = "sm_90a";
+// Changes with how `build` turns a kernel into an entry: its files, its facts, the retries of `compile`.
+constexpr const char* entry_format = "entry 2";
 
 std::string first_message(const Error& error) {
   return error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
@@ -137,15 +139,18 @@ std::string target_text(const Toolchain& toolchain, const detail::DeviceState& d
                      TESSERA_VERSION);
 }
 
+std::string entry_key(const LoweredVariant& lowered, const std::string& target) {
+  return Hasher().add(entry_format).add(lowered.kernel->name).add(lowered.canonical).add(target).hex();
+}
+
 jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain& toolchain, const Cache& cache,
                     const detail::DeviceState& device, BuildCounters* counters) {
   const std::string target = target_text(toolchain, device);
-  const std::string key =
-      Hasher().add(variant->lowered->kernel->name).add(variant->lowered->canonical).add(target).hex();
+  const std::string key = entry_key(*variant->lowered, target);
   const bool cubin = device.needs_cubin();
   std::optional<CacheEntry> found = cache.load(key, cubin);
   if (!found) {
-    const FileLock lock = cache.lock(key);
+    std::optional<FileLock> lock(cache.lock(key));
     found = cache.load(key, cubin, true);  // another process may have made it meanwhile
     if (!found) {
       CacheEntry entry = make_entry(*variant, kernel, target, toolchain);
@@ -155,6 +160,8 @@ jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain
       }
       variant->directory = cache.store(key, entry);
       take_facts(entry.compiled.facts, &variant->row);
+      lock.reset();  // nobody is to wait while the cache is looked after
+      cache.upkeep();
       return std::move(entry.compiled);
     }
   }

@@ -158,7 +158,7 @@ FileLock Cache::lock(const std::string& key) const {
                         "compile the same kernel",
                         root_.string(), error_text(error)));
       }
-    } else {
+    } else if (error != ESTALE) {
       trouble("written", root_ / "locks", error);
     }
   }

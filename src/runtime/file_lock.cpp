@@ -121,6 +121,7 @@ FileLock::State FileLock::look(std::string* holder) {
       descriptor_ = descriptor;
       return State::held;
     }
+    if (error != 0 && error != EWOULDBLOCK) system.remove_file(path_);  // it locks nothing
     system.close(descriptor);
     if (error == EWOULDBLOCK) return State::busy;
     if (seen != 0 && seen != ENOENT) {
@@ -128,7 +129,8 @@ FileLock::State FileLock::look(std::string* holder) {
       return State::none;
     }
   }  // locked, but its last holder has just removed it: again
-  return State::busy;
+  error_ = ESTALE;
+  return State::none;
 }
 
 void FileLock::wait(milliseconds patience) {

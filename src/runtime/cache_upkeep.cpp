@@ -52,7 +52,14 @@ CacheItem kernel_item(const fs::path& path, const std::string& key) {
   return item;
 }
 
-bool is_draft(const std::string& name) { return name.starts_with('.'); }
+// Only what bears a key's name is the cache's to remove: a folder that it shares with other things keeps them.
+bool is_key(std::string_view name) {
+  constexpr std::size_t digits = 32;
+  return name.size() == digits && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+bool is_key_with(std::string_view name, std::string_view suffix) {
+  return name.ends_with(suffix) && is_key(name.substr(0, name.size() - suffix.size()));
+}
 
 std::optional<std::uint64_t> number_at(std::string_view* text, char end) {
   std::uint64_t value = 0;
@@ -62,15 +69,14 @@ std::optional<std::uint64_t> number_at(std::string_view* text, char end) {
   return value;
 }
 
-std::size_t sweep_drafts(const fs::path& folder, std::int64_t now, bool only_hidden) {
+std::size_t sweep_drafts(const fs::path& folder, std::int64_t now, bool hidden) {
   std::size_t swept = 0;
   for (const std::string& name : names_in(folder)) {
-    if (only_hidden && !is_draft(name)) continue;
+    const std::optional<Maker> maker = name.starts_with('.') == hidden ? maker_of(name) : std::nullopt;
     FileFacts facts;
-    if (file_system().facts(folder / name, false, &facts) != 0) continue;
-    const std::optional<Maker> maker = maker_of(name);
+    if (!maker || file_system().facts(folder / name, false, &facts) != 0) continue;
     const std::int64_t age = now - facts.modified_ns;
-    const bool dead = maker && is_gone(*maker) && age > dead_draft_ns;
+    const bool dead = is_gone(*maker) && age > dead_draft_ns;
     if ((dead || age > old_draft_ns) && remove_tree(folder / name) == 0) ++swept;
   }
   return swept;
@@ -80,7 +86,7 @@ std::size_t sweep_locks(const fs::path& folder, std::int64_t now) {
   std::size_t swept = 0;
   for (const std::string& name : names_in(folder)) {
     FileFacts facts;
-    if (!name.ends_with(lock_suffix) || file_system().facts(folder / name, false, &facts) != 0) continue;
+    if (!is_key_with(name, lock_suffix) || file_system().facts(folder / name, false, &facts) != 0) continue;
     if (now - facts.modified_ns < old_lock_ns) continue;
     if (FileLock::attempt(folder / name).held()) ++swept;  // its end removes the file
   }
@@ -97,10 +103,10 @@ std::int64_t now_ns() {
 std::vector<CacheItem> items_of(const fs::path& root) {
   std::vector<CacheItem> items;
   for (const std::string& name : names_in(root / "kernels")) {
-    items.push_back(kernel_item(root / "kernels" / name, name));
+    if (is_key(name)) items.push_back(kernel_item(root / "kernels" / name, name));
   }
   for (const std::string& name : names_in(root / "tuning")) {
-    if (is_draft(name) || !name.ends_with(record_suffix)) continue;
+    if (!is_key_with(name, record_suffix)) continue;
     FileFacts facts;
     const fs::path path = root / "tuning" / name;
     if (file_system().facts(path, false, &facts) != 0) continue;

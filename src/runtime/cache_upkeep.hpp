@@ -18,7 +18,7 @@ struct CacheItem {
   std::int64_t last_use_ns = 0;  // since 1970
 };
 
-// Everything that is there, least recently used first. A full scan.
+// Everything that is there under the name of a key, least recently used first. A full scan.
 std::vector<CacheItem> items_of(const std::filesystem::path& root);
 std::uint64_t total_bytes(const std::vector<CacheItem>& items);
 

@@ -8,6 +8,7 @@
 
 #include "cache_fixture.hpp"
 #include "runtime/cache_upkeep.hpp"
+#include "runtime/hash.hpp"
 
 namespace tessera::test {
 namespace {
@@ -16,6 +17,7 @@ using ::testing::HasSubstr;
 struct FaultTest : CacheFieldTest {
   std::vector<std::string> configs = {"a", "b"};
   int most_warnings = 1;
+  const std::string old_key = runtime::hash_hex("old");
 
   std::size_t compiled(const FieldKernel& kernel) { return kernel.world->compiled.size(); }
 
@@ -76,9 +78,9 @@ struct FaultTest : CacheFieldTest {
     const auto old = fs::file_time_type::clock::now() - std::chrono::hours(48);
     fs::create_directories(root_ / "drafts" / "elsewhere_7_0_abc");
     fs::create_directories(root_ / "locks");
-    overwrite(root_ / "locks" / "dead.lock", "");
+    overwrite(root_ / "locks" / (old_key + ".lock"), "");
     fs::last_write_time(root_ / "drafts" / "elsewhere_7_0_abc", old);
-    fs::last_write_time(root_ / "locks" / "dead.lock", old);
+    fs::last_write_time(root_ / "locks" / (old_key + ".lock"), old);
     fs::remove(root_ / "ledger");
   }
 };
@@ -117,9 +119,9 @@ TEST_F(FaultTest, WithADamagedRecord) {
 
 TEST_F(FaultTest, WithAnUpkeepThatHasWork) {
   const auto old_and_over = [&] {
-    cache().store("old", sample("old"));
+    cache().store(old_key, sample("old"));
     const auto old = fs::file_time_type::clock::now() - std::chrono::hours(48);
-    fs::last_write_time(file("old", "manifest.json"), old);
+    fs::last_write_time(file(old_key, "manifest.json"), old);
     age();
   };
   ::setenv("TESSERA_CACHE_SIZE", "1K", 1);
@@ -139,8 +141,8 @@ TEST_F(FaultTest, WithAnUpkeepThatHasWork) {
       fs::last_write_time(lock.path(), fs::file_time_type::clock::now() - std::chrono::hours(2));
     }
     runtime::keep_up(root_, 1024);
-    EXPECT_FALSE(fs::exists(cache().directory("old"))) << faulty.failed();
-    EXPECT_FALSE(fs::exists(root_ / "locks" / "dead.lock")) << faulty.failed();
+    EXPECT_FALSE(fs::exists(cache().directory(old_key))) << faulty.failed();
+    EXPECT_FALSE(fs::exists(root_ / "locks" / (old_key + ".lock"))) << faulty.failed();
     EXPECT_FALSE(fs::exists(root_ / "drafts" / "elsewhere_7_0_abc")) << faulty.failed();
     ASSERT_FALSE(HasFailure());
     if (!faulty.has_failed()) break;

@@ -118,12 +118,16 @@ std::string compiler_version() {
   return fmt::format("NVRTC {}.{}", major, minor);
 }
 
+std::string compiler_library() {
+  return nvrtc().usable() ? file_of(reinterpret_cast<const void*>(nvrtc().compile)) : std::string();
+}
+
 std::string compiler_build() {
   const Nvrtc& n = nvrtc();
   int major = 0, minor = 0;
   if (!n.usable() || n.version(&major, &minor) != 0) return {};
   static const std::string builds = [&] {
-    const std::string path = file_of(reinterpret_cast<const void*>(n.compile));
+    const std::string path = compiler_library();
     const auto beside = std::filesystem::path(path).parent_path();
     const std::string builtins = build_id(beside / fmt::format("libnvrtc-builtins.so.{}.{}", major, minor));
     return fmt::format("build {}, builtins {}", build_id(path), builtins.empty() ? "elsewhere" : builtins);

@@ -32,6 +32,8 @@ std::string compiler_version();
 // What else decides what `compile` makes of a text, for the cache key: the build of the library (several have one
 // version) and of the one with its built-in functions, and the variables of the environment that NVRTC itself reads.
 std::string compiler_build();
+// The file of the library. Empty if unavailable.
+std::string compiler_library();
 // The flags that `compile` passes, part of the cache key.
 std::string compiler_flags();
 

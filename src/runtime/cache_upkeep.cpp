@@ -42,8 +42,10 @@ CacheItem kernel_item(const fs::path& path, const std::string& key) {
   FileFacts facts;
   if (system.facts(path, false, &facts) != 0) return item;
   item.last_use_ns = facts.modified_ns;
-  item.bytes = facts.bytes;
-  if (facts.kind != FileFacts::Kind::directory) return item;
+  if (facts.kind != FileFacts::Kind::directory) {
+    item.bytes = facts.bytes;
+    return item;
+  }
   for (const std::string& name : names_in(path)) {
     if (system.facts(path / name, false, &facts) != 0) continue;
     item.bytes += facts.bytes;

@@ -161,7 +161,7 @@ jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain
       variant->directory = cache.store(key, entry);
       take_facts(entry.compiled.facts, &variant->row);
       lock.reset();  // nobody is to wait while the cache is looked after
-      cache.upkeep();
+      if (!variant->directory.empty()) cache.upkeep();
       return std::move(entry.compiled);
     }
   }

@@ -120,12 +120,6 @@ struct Scale : Script {
 };
 }  // namespace wide
 
-class SimLike final : public FakeDevice {
- public:
-  using FakeDevice::FakeDevice;
-  bool needs_cubin() const override { return false; }
-};
-
 struct KeyTest : CacheFieldTest {
   void SetUp() override {
     CacheFieldTest::SetUp();
@@ -155,7 +149,7 @@ struct KeyTest : CacheFieldTest {
     const std::array<std::int64_t, 3> constants{};
     const auto kernel = runtime::trace_candidate(candidate, constants, alignment, lowered.get());
     if (kernel) runtime::lower_candidate(*kernel, toolchain, lowered.get());
-    EXPECT_FALSE(lowered->error) << lowered->error->what();
+    if (lowered->error) throw Error(*lowered->error);
     runtime::Variant result;
     result.lowered = lowered;
     return result;
@@ -179,7 +173,7 @@ struct KeyTest : CacheFieldTest {
   }
 
   runtime::Toolchain toolchain;
-  std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>(std::make_shared<FakeWorld>());
+  std::shared_ptr<detail::DeviceState> device = std::make_shared<FakeDevice>(std::make_shared<FakeWorld>());
   std::function<Built()> base;
   Built first;
 };
@@ -189,7 +183,7 @@ TEST_F(KeyTest, WhatTheProgramSaysIsInTheKey) {
   expect_miss("a tile's size", built(one::Scale({.block = 64})));
   expect_miss("threads", built(one::Scale({.warps = 4})));
   expect_miss("a cluster", built(one::Scale({.cluster = {2, 1, 1}})));
-  expect_miss("another cluster of as many blocks", built(one::Scale({.cluster = {1, 2, 1}})));
+  expect_miss("another cluster", built(one::Scale({.cluster = {4, 1, 1}})));
   expect_miss("the alignment of a pointer", built(one::Scale({}), 1));
   expect_miss("which pointer is aligned", built(one::Scale({}), 2));
   expect_miss("what is written", built(in_place::Scale({})));
@@ -242,7 +236,7 @@ TEST_F(KeyTest, TheTargetIsInTheKey) {
     other.replace(other.find(part), std::strlen(part), "another");
     EXPECT_NE(runtime::entry_key(*plain.lowered, other), key) << part;
   }
-  device = std::make_shared<SimLike>(std::make_shared<FakeWorld>());
+  device = detail::make_sim_device({});
   expect_miss("a device without binaries", base());
 }
 

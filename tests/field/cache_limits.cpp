@@ -133,7 +133,7 @@ TEST_F(LimitTest, StoresDoNotScan) {
 }
 
 TEST_F(LimitTest, AProgramStaysBelowTheLimit) {
-  ::setenv("TESSERA_CACHE_SIZE", "30K", 1);
+  ::setenv("TESSERA_CACHE_SIZE", "10K", 1);
   for (int i = 0; i < 30; ++i) {
     FieldKernel({"k" + std::to_string(i)}, 2.0F).result();
     for (const std::string& name : keys()) {  // an hour passes
@@ -142,7 +142,7 @@ TEST_F(LimitTest, AProgramStaysBelowTheLimit) {
     }
     overwrite(root_ / "ledger", "tessera-cache 1 0 0\n");
   }
-  EXPECT_LT(runtime::total_bytes(runtime::items_of(root_)), (30U << 10) + 5000U);
+  EXPECT_LT(runtime::total_bytes(runtime::items_of(root_)), (10U << 10) + 2000U);
   const FieldKernel last({"k29"}, 2.0F), first({"k0"}, 2.0F);
   EXPECT_EQ(last.result(), 2.0F);
   EXPECT_EQ(last.world->compiled.size(), 0U);

@@ -140,7 +140,7 @@ TEST_F(FaultTest, WithAnUpkeepThatHasWork) {
     for (const auto& lock : fs::directory_iterator(root_ / "locks")) {  // one that could not be removed: an hour later
       fs::last_write_time(lock.path(), fs::file_time_type::clock::now() - std::chrono::hours(2));
     }
-    runtime::keep_up(root_, 1024);
+    runtime::keep_up(root_, 100);
     EXPECT_FALSE(fs::exists(cache().directory(old_key))) << faulty.failed();
     EXPECT_FALSE(fs::exists(root_ / "locks" / (old_key + ".lock"))) << faulty.failed();
     EXPECT_FALSE(fs::exists(root_ / "drafts" / "elsewhere_7_0_abc")) << faulty.failed();

@@ -20,9 +20,6 @@ endforeach()
 target_link_libraries(tessera_shared PRIVATE ${CMAKE_DL_LIBS})
 # -Bsymbolic-functions: calls inside the library stay inside, also where a program has the archive as well; objects are
 # still looked up, so that there is one of each.
-target_link_options(tessera_shared PRIVATE -Wl,--version-script=${map} -Wl,-Bsymbolic-functions)
-if(NOT "${CMAKE_CXX_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS}" MATCHES "-fsanitize")  # whose run time is in the program only
-  target_link_options(tessera_shared PRIVATE -Wl,--no-undefined)
-endif()
+target_link_options(tessera_shared PRIVATE -Wl,--version-script=${map} -Wl,-Bsymbolic-functions -Wl,--no-undefined)
 set_target_properties(tessera_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${TESSERA_ABI} EXPORT_NAME shared
                                                 LINK_DEPENDS ${map})

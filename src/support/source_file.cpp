@@ -5,21 +5,28 @@
 
 namespace tessera::support {
 
+namespace {
+
+namespace fs = std::filesystem;
+
+// The path below `folder` or a folder around it, the nearest one; empty if there is none.
+fs::path found_upwards(fs::path folder, const fs::path& path) {
+  for (; folder.has_relative_path(); folder = folder.parent_path()) {
+    std::error_code failed;
+    if (fs::is_regular_file(folder / path, failed)) return folder / path;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::ifstream open_source(const char* path) {
-  namespace fs = std::filesystem;
   std::ifstream file(path);
   if (file.is_open() || fs::path(path).is_absolute()) return file;
   std::error_code failed;
-  for (fs::path folder = fs::current_path(failed); !failed && folder.has_relative_path();
-       folder = folder.parent_path()) {
-    const fs::path candidate = folder / path;
-    if (!fs::is_regular_file(candidate, failed)) {
-      failed.clear();
-      continue;
-    }
-    file.open(candidate);
-    break;
-  }
+  fs::path found = found_upwards(fs::current_path(failed), path);
+  if (found.empty()) found = found_upwards(fs::read_symlink("/proc/self/exe", failed).parent_path(), path);
+  if (!found.empty()) file.open(found);
   return file;
 }
 

@@ -49,6 +49,15 @@ TEST_F(SourceFile, TheNearestOneCounts) {
   EXPECT_EQ(first_line("src/kernel.hpp"), "first");
 }
 
+TEST_F(SourceFile, IsFoundFromTheProgramsFolder) {
+  const fs::path name = "tessera_source_file_" + std::to_string(getpid()) + ".hpp";
+  const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path() / name;
+  EXPECT_FALSE(open_source(name.c_str()).is_open());
+  std::ofstream(beside) << "beside the program\n";
+  EXPECT_EQ(first_line(name), "beside the program");
+  fs::remove(beside);
+}
+
 TEST_F(SourceFile, AFolderOrNothingIsNotOpened) {
   EXPECT_FALSE(open_source("src").is_open());
   EXPECT_FALSE(open_source("src/other.hpp").is_open());

@@ -6,13 +6,18 @@
 #     them and have to be found nowhere else.
 #   - Objects: all, also those that users have copies of (typeinfo and vtables, inline variables, statics of inline functions),
 #     so that program and library agree on one of them.
-set(internal 4cuda 2ir 3jit 7kernels 4lang 6layout 5lower 6passes 4race 7runtime 7checker 3sim 7support 4tune)
+set(internal checker cuda exporter ir jit kernels lang layout lower passes race runtime sim support trial tune)
 
 execute_process(COMMAND ${NM} -P -g --defined-only ${ARCHIVE} OUTPUT_FILE ${OUTPUT}.all COMMAND_ERROR_IS_FATAL ANY)
 file(STRINGS ${OUTPUT}.all names REGEX "^_Z(T[ISV]|GVZ?|Z)?N[A-Z]*7tessera[^ ]+ [TDBRGSVu] ")
 file(REMOVE ${OUTPUT}.all)
 list(TRANSFORM names REPLACE " .*" "")
-list(JOIN internal | internal)
+set(mangled "")
+foreach(namespace ${internal})
+  string(LENGTH ${namespace} length)
+  list(APPEND mangled ${length}${namespace})
+endforeach()
+list(JOIN mangled | internal)
 list(FILTER names EXCLUDE REGEX "^_Z(T[ISV]|GVZ?|Z)?N[A-Z]*7tessera(${internal})[0-9a-z]")
 list(SORT names)
 list(REMOVE_DUPLICATES names)

@@ -152,7 +152,8 @@ struct TensorMap {
   std::vector<const Expr*> strides_bytes;  // host-computable, i64; one for each dimension but the innermost
   std::vector<std::uint32_t> box;          // elements
   Swizzle swizzle = Swizzle::none;
-  SourceLoc loc;
+  SourceLoc loc;       // of the first copy that uses it
+  SourceLoc view_loc;  // where its view was made
 };
 
 // How far a view of a pointer parameter reaches; the launch checks the caller's buffer against it.

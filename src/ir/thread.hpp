@@ -135,6 +135,24 @@ struct PrintThread final : StmtOf<StmtKind::thread_PrintThread> {
       : StmtOf(l), pieces(std::move(p)), args(std::move(a)) {}
 };
 
+// For the simulator alone; nothing on a card: `index` (i32) is 0 .. count - 1 in every active thread. Stands before an
+// instruction that picks from an array by an index that is not known to be inside.
+struct CheckIndex final : StmtOf<StmtKind::thread_CheckIndex> {
+  const Expr* index;
+  std::int64_t count;
+  std::string what, where, help;  // "element", "in dimension 0 of 'ring'"
+  SourceLoc made;                 // the array
+  CheckIndex(SourceLoc l, const Expr* i, std::int64_t n, std::string what_, std::string where_, std::string help_,
+             SourceLoc made_)
+      : StmtOf(l),
+        index(i),
+        count(n),
+        what(std::move(what_)),
+        where(std::move(where_)),
+        help(std::move(help_)),
+        made(made_) {}
+};
+
 struct Comment final : StmtOf<StmtKind::thread_Comment> {
   std::string text;
   Comment(SourceLoc l, std::string t) : StmtOf(l), text(std::move(t)) {}

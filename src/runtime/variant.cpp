@@ -6,6 +6,7 @@
 
 #include "cuda/printer.hpp"
 #include "runtime/hash.hpp"
+#include "tessera/version.hpp"
 
 namespace tessera::runtime {
 using Status = CandidateReport::Status;
@@ -136,7 +137,7 @@ void judge(Variant* variant) {
 
 std::string target_text(const Toolchain& toolchain, const detail::DeviceState& device) {
   return fmt::format("{}; {}; Tessera {}", device.needs_cubin() ? toolchain.compiler() : "sources only", architecture,
-                     TESSERA_VERSION);
+                     version());
 }
 
 std::string entry_key(const LoweredVariant& lowered, const std::string& target) {

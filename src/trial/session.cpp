@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <limits>
 
 #include "tessera/core/error.hpp"
 
@@ -22,6 +24,27 @@ constexpr double start_seconds = 60, work_seconds = 30;
 constexpr double slowest_bytes_a_second = 2e8;
 constexpr std::uint64_t page = 4096;
 constexpr const char* where_to_look = "run the kernel on Device::sim(), which names the line";
+
+// The number in a file's line that begins with `key`; the largest one where there is none ("max", or no such file).
+std::uint64_t number_in(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    char* end = nullptr;
+    const std::uint64_t value = std::strtoull(line.c_str() + key.size(), &end, 10);
+    if (end != line.c_str() + key.size()) return value;
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+// Bytes of host memory that can be had without harm to others.
+std::uint64_t available_memory() {
+  std::uint64_t result = number_in("/proc/meminfo", "MemAvailable:");
+  if (result < std::numeric_limits<std::uint64_t>::max() / 1024) result *= 1024;
+  const std::uint64_t limit = number_in("/sys/fs/cgroup/memory.max", "");
+  const std::uint64_t used = number_in("/sys/fs/cgroup/memory.current", "");
+  return limit > used ? std::min(result, limit - used) : result;
+}
 
 Clock::time_point after(Seconds seconds) { return Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds); }
 
@@ -77,6 +100,7 @@ Session::~Session() {
 }
 
 void Session::set_memory(std::vector<Region> regions) {
+  if (!failure_.empty()) throw device_error(failure_);
   std::uint64_t bytes = 0;
   const auto place = [&](std::uint64_t size) {
     const std::uint64_t at = bytes;
@@ -88,11 +112,15 @@ void Session::set_memory(std::vector<Region> regions) {
     if (region.written) region.output = place(region.bytes);
   }
   regions_ = std::move(regions);
-  if (bytes == 0 || !failure_.empty()) return;
-  // Taken now: where memory is short this is an error here, and not a signal when it is first touched.
-  const int error = ::posix_fallocate(shared_.get(), 0, static_cast<off_t>(bytes));
-  if (error != 0)
-    throw device_error(fmt::format("{} bytes to share with the trial process: {}", bytes, std::strerror(error)));
+  if (bytes == 0) return;
+  // More than there is would be an error only when it is touched, and then of the whole machine.
+  const std::uint64_t available = available_memory();
+  if (bytes > available - available / 4) {
+    throw device_error(
+        fmt::format("{} bytes to share with the trial process, where {} are available", bytes, available));
+  }
+  if (::ftruncate(shared_.get(), static_cast<off_t>(bytes)) != 0)
+    throw device_error(fmt::format("{} bytes to share with the trial process: {}", bytes, std::strerror(errno)));
   // Whatever happens over there, it does not get shorter.
   ::fcntl(shared_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shared_.get(), 0);
@@ -137,10 +165,7 @@ void Session::hand_over() {
   ready_ = true;
 }
 
-void Session::begin() {
-  if (!failure_.empty()) throw device_error(failure_);
-  hand_over();
-}
+void Session::begin() { hand_over(); }
 
 Seconds Session::allowance(double least) const {
   std::uint64_t bytes = 0;

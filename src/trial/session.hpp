@@ -31,15 +31,16 @@ std::chrono::duration<double> limit_by_environment(std::chrono::duration<double>
 // Used by one thread at a time.
 class Session {
  public:
-  // Starts the process and returns before it is ready. If that fails, `begin` says why.
+  // Starts the process and returns before it is ready. If that fails, `set_memory` says why.
   explicit Session(Settings settings);
-  // A session that is not wanted; `begin` throws.
+  // A session that is not wanted, of which only `off` is of use.
   static std::unique_ptr<Session> switched_off(std::string by);
   ~Session();
 
   const std::string& off() const { return off_; }  // what switched it off; empty if nothing did
 
-  // What the candidates work on. Throws a device Error if there is not enough host memory to share.
+  // What the candidates work on. Throws a device Error if the process was not started, or if there is not enough host
+  // memory to share.
   void set_memory(std::vector<Region> regions);
   void set_jobs(std::vector<Job> jobs) { jobs_ = std::move(jobs); }
   std::span<std::byte> input(std::size_t region) const;   // of a region that is read

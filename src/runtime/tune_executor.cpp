@@ -5,7 +5,6 @@ namespace tessera::runtime {
 namespace {
 
 constexpr std::uintptr_t copy_alignment = 256;
-constexpr unsigned char poison_byte = 0xff;  // a NaN in every floating-point type
 
 }  // namespace
 
@@ -72,7 +71,7 @@ void TuneExecutor::restore(bool poison) {
     if (region.read) {
       device_.copy(copy, reinterpret_cast<const void*>(region.range.begin), region.range.bytes);
     } else if (poison) {
-      device_.fill(copy, poison_byte, region.range.bytes);
+      device_.fill(copy, region.poison, region.range.bytes);
     }
   }
 }

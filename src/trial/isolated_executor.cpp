@@ -15,9 +15,6 @@ using runtime::Entry;
 
 namespace {
 
-// Shows that an element was not written: a NaN; among integers a number that hardly anybody computes (-1 is common).
-constexpr unsigned char float_poison = 0xff, integer_poison = 0xa5;
-
 const ir::thread::Kernel& any_kernel(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     if (entry.kernel) return *entry.kernel;
@@ -61,12 +58,11 @@ std::vector<Region> IsolatedExecutor::regions() const {
     region.written = from.written;
     // What nobody writes is an input, read or not: it is compared afterwards.
     region.read = from.read || !from.written;
-    region.poison = integer_poison;
+    region.poison = from.poison;
     int count = 0;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       if (memory_.region[i] != r) continue;
       region.name += fmt::format("{}{}", count++ == 0 ? "" : ", ", kernel.params[i].name);
-      if (is_float(kernel.params[i].type)) region.poison = float_poison;
     }
     region.name = fmt::format("parameter{} {}", count == 1 ? "" : "s", region.name);
     result.push_back(std::move(region));

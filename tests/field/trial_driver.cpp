@@ -14,9 +14,14 @@
 //   garble            writes what is no message to standard input, which is the socket of a trial process
 //   bus               y[i] = the PCI bus of the device
 //   late_trap         adds, and from its third launch on traps
+//   far               writes four gigabytes behind y
+//   map               y = what the first tensor map was made of: base - x, type, rank, two dims, stride, two of the
+//   box, swizzle launch            y = how it is launched: grid, threads, bytes of shared memory, cluster, whether it
+//   is dependent
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -68,7 +73,40 @@ void add(const T* x, T* y, std::int32_t n) {
 
 void stray(void* at) { std::memset(at, 0x11, 512); }
 
-void run(Module& module, std::int32_t n, void* x, void* y) {
+struct Launch {
+  unsigned grid[3] = {}, threads = 0, shared = 0, cluster[3] = {1, 1, 1};
+  int dependent = 0;
+};
+
+// What the driver's own encoding would hold is nobody's business; ours holds what it was given.
+struct Map {
+  std::uint64_t base, type, rank, dims[2], stride, box[2], swizzle;
+};
+
+void tell(const Map& map, const void* x, float* y) {
+  const std::uint64_t numbers[] = {map.base - reinterpret_cast<std::uintptr_t>(x),
+                                   map.type,
+                                   map.rank,
+                                   map.dims[0],
+                                   map.dims[1],
+                                   map.stride,
+                                   map.box[0],
+                                   map.box[1],
+                                   map.swizzle};
+  for (const std::uint64_t number : numbers) *y++ = static_cast<float>(number);
+}
+void tell(const Launch& launch, float* y) {
+  for (const unsigned g : launch.grid) *y++ = static_cast<float>(g);
+  *y++ = static_cast<float>(launch.threads);
+  *y++ = static_cast<float>(launch.shared);
+  for (const unsigned c : launch.cluster) *y++ = static_cast<float>(c);
+  *y = static_cast<float>(launch.dependent);
+}
+
+void run(Module& module, const Launch& launch, void** params) {
+  const std::int32_t n = *static_cast<std::int32_t*>(params[0]);
+  void* x = *static_cast<void**>(params[1]);
+  void* y = *static_cast<void**>(params[2]);
   const std::string& act = module.act;
   auto* floats = static_cast<float*>(y);
   const auto* in = static_cast<const float*>(x);
@@ -87,6 +125,9 @@ void run(Module& module, std::int32_t n, void* x, void* y) {
   if (act == "hang" || act == "garble") hanging = true;
   if (act == "trap" || act == "hang" || act == "garble") return;
   add(in, floats, act == "half" ? n / 2 : n);
+  if (act == "map") tell(*static_cast<const Map*>(params[3]), x, floats);
+  if (act == "launch") tell(launch, floats);
+  if (act == "far") *const_cast<volatile float*>(floats + (std::size_t{1} << 30)) = 1;
   if (act == "wrong") floats[n - 1] += 7;
   if (act == "behind") stray(floats + n);
   if (act == "before") stray(static_cast<char*>(y) - 512);
@@ -150,17 +191,45 @@ FIELD int cuModuleGetFunction(void** f, void* m, const char*) { return *f = m, 0
 FIELD int cuFuncGetAttribute(int* v, int, void*) { return *v = 0, 0; }
 FIELD int cuFuncSetAttribute(void*, int, int) { return 0; }
 FIELD int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, std::size_t) { return *n = 1, 0; }
-FIELD int cuLaunchKernel(void* f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                         void** params, void**) {
+static int start(void* f, const Launch& launch, void** params) {
   OR_DEAD;
   auto& module = *static_cast<Module*>(f);
   LOCK;
   launched += module.act + " ";
   last_milliseconds = module.milliseconds;
-  run(module, *static_cast<std::int32_t*>(params[0]), *static_cast<void**>(params[1]), *static_cast<void**>(params[2]));
+  run(module, launch, params);
   return 0;
 }
-FIELD int cuLaunchKernelEx(const void*, void*, void**, void**) { return 1; }
+FIELD int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned,
+                         unsigned shared, void*, void** params, void**) {
+  return start(f, {{x, y, z}, threads, shared, {1, 1, 1}, 0}, params);
+}
+// As the driver declares them.
+struct Attribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+    int flag;
+    void* alignment;
+  } value;
+};
+struct Config {
+  unsigned grid[3], block[3], shared;
+  void* stream;
+  Attribute* attributes;
+  unsigned count;
+};
+FIELD int cuLaunchKernelEx(const void* config, void* f, void** params, void**) {
+  const auto& c = *static_cast<const Config*>(config);
+  Launch launch{{c.grid[0], c.grid[1], c.grid[2]}, c.block[0], c.shared, {1, 1, 1}, 0};
+  for (unsigned i = 0; i < c.count; ++i) {
+    if (c.attributes[i].id == 4) std::copy_n(c.attributes[i].value.cluster, 3, launch.cluster);
+    if (c.attributes[i].id == 6) launch.dependent = c.attributes[i].value.flag;
+  }
+  return start(f, launch, params);
+}
 FIELD int cuMemAlloc_v2(unsigned long long* p, std::size_t n) {
   OR_DEAD;
   if (memory_limit != 0 && n > memory_limit) return 2;
@@ -222,10 +291,18 @@ FIELD int cuPointerGetAttribute(void* out, int which, unsigned long long p) {
     default: return 1;
   }
 }
-FIELD int cuTensorMapEncodeTiled(void* map, int, std::uint32_t, void* base, const std::uint64_t*, const std::uint64_t*,
-                                 const std::uint32_t*, const std::uint32_t*, int, int, int, int) {
-  std::memset(map, 0, 128);
-  std::memcpy(map, &base, sizeof base);
+FIELD int cuTensorMapEncodeTiled(void* to, int type, std::uint32_t rank, void* base, const std::uint64_t* dims,
+                                 const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t*, int,
+                                 int swizzle, int, int) {
+  static_assert(sizeof(Map) <= 128);
+  if (rank != 2) return 1;
+  *static_cast<Map*>(to) = {reinterpret_cast<std::uintptr_t>(base),
+                            static_cast<std::uint64_t>(type),
+                            rank,
+                            {dims[0], dims[1]},
+                            strides[0],
+                            {box[0], box[1]},
+                            static_cast<std::uint64_t>(swizzle)};
   return 0;
 }
 FIELD int cuGetErrorName(int code, const char** s) {

@@ -114,6 +114,30 @@ TEST_F(SessionTest, BeginsEachRunWithTheSameContent) {
   }
 }
 
+TEST_F(SessionTest, LaunchesAndMapsAsItIsTold) {
+  Session session(settings());
+  Job mapped = job("map"), clustered = job("launch"), plain = job("launch");
+  mapped.maps.push_back({"a", DType::bf16, 3, {64, 128}, {1024, 300}, {2048}, {0, 16}, false});
+  clustered.grid = plain.grid = {6, 2, 3};
+  clustered.threads = plain.threads = 384;
+  clustered.shared_bytes = plain.shared_bytes = 40000;
+  clustered.cluster = {2, 1, 3};
+  clustered.dependent = true;
+  session.set_memory({{.name = "x", .bytes = n * 4, .read = true}, {.name = "y", .bytes = n * 4, .written = true}});
+  session.set_jobs({mapped, clustered, plain});
+  session.begin();
+  const auto results = [&](std::size_t one) {
+    session.run(one);
+    std::vector<float> values;
+    for (int i = 0; i < 9; ++i) values.push_back(result(session, i));
+    return values;
+  };
+  // bfloat16 is type 9 of the driver's.
+  EXPECT_EQ(results(0), (std::vector<float>{16, 9, 2, 1024, 300, 2048, 64, 128, 3}));
+  EXPECT_EQ(results(1), (std::vector<float>{6, 2, 3, 384, 40000, 2, 1, 3, 1}));
+  EXPECT_EQ(results(2), (std::vector<float>{6, 2, 3, 384, 40000, 1, 1, 1, 0}));
+}
+
 TEST_F(SessionTest, RunsFromAFileWhereMemoryCannotBeExecuted) {
   Settings from_file = settings();
   from_file.from_memory = false;

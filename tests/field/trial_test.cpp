@@ -163,6 +163,15 @@ TEST_F(Trial, BuffersThatOverlapInPartStayTogether) {
   EXPECT_EQ(row_of(kernel->report(), "c").reason, "writes outside its outputs: 512 bytes behind parameters x, y");
 }
 
+// A pointer has no length of its own. What a view says beyond the memory is not copied, and so not found.
+TEST_F(Trial, AViewThatPromisesMoreThanThereIsHarmsOnlyItself) {
+  auto kernel = Subject().candidate("a", "add").candidate("b", "add").candidate("far", "far").make();
+  kernel->launch(arguments<float>(n, x.data(), y.data()), &device, nullptr);
+  expect_right();
+  EXPECT_TRUE(kernel->report().remarks.empty());
+  EXPECT_EQ(row_of(kernel->report(), "far").reason, "the trial process died with signal 11 (Segmentation fault)");
+}
+
 // Unwritten integers do not look like a number that is often right.
 TEST_F(Trial, HalfOfAnIntegerOutputIsFound) {
   auto in = device.from_host(std::vector<std::int32_t>(n, -2), {n});

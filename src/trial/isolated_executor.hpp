@@ -20,6 +20,7 @@ class IsolatedExecutor final : public runtime::CandidateExecutor {
 
   std::vector<tune::Output> run(std::size_t candidate, std::vector<tune::Output> recycled) override;
   double time(std::size_t candidate) override;
+  bool isolated() const override { return true; }
   Session& session() { return *session_; }
 
  private:

@@ -7,7 +7,7 @@
 #include "runtime/hash.hpp"
 #include "runtime/parallel.hpp"
 #include "runtime/specialisation.hpp"
-#include "runtime/tune_executor.hpp"
+#include "trial/isolated_executor.hpp"
 #include "tune/estimate.hpp"
 #include "tune/tuner.hpp"
 
@@ -119,6 +119,8 @@ void Specialisation::load(const std::vector<std::size_t>& which, ProgressTask& p
 void Specialisation::rank(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, const Plans& plans,
                           ProgressTask& progress) {
   std::vector<CandidateReport>& rows = bucket->rows;
+  std::unique_ptr<trial::Session> trial;
+  if (rows.size() > 1) trial = device_->start_trial();  // comes up while the candidates compile
   if (device_->needs_cubin()) {
     const std::vector<std::size_t> wanted = ranked_rows(rows);
     load(wanted, progress);
@@ -132,7 +134,7 @@ void Specialisation::rank(Bucket* bucket, RuntimeArguments arguments, SourceLoc 
     bucket->ranking = Report::Ranking::single;
     bucket->winner = 0;
     rows[0].status = Status::chosen;
-  } else if (!measure(bucket, arguments, call, progress)) {
+  } else if (!measure(bucket, arguments, call, std::move(trial), progress)) {
     estimate(bucket, arguments, plans);
   }
   load({bucket->winner}, progress);
@@ -172,18 +174,18 @@ void Specialisation::estimate(Bucket* bucket, RuntimeArguments arguments, const 
 }
 
 // False if there is no clock, or no room for the copies that the candidates write to.
-bool Specialisation::measure(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, ProgressTask& progress) {
-  std::unique_ptr<TuneExecutor> executor;
-  std::vector<TuneExecutor::Entry> entries(variants_.size());
+bool Specialisation::measure(Bucket* bucket, RuntimeArguments arguments, SourceLoc call,
+                             std::unique_ptr<trial::Session> trial, ProgressTask& progress) {
+  std::unique_ptr<CandidateExecutor> executor;
+  std::vector<Entry> entries(variants_.size());
   try {
-    std::unique_ptr<Timer> timer = device_->make_timer();
-    if (!timer) return false;
     load(ranked_rows(bucket->rows), progress);
     for (const std::size_t i : ranked_rows(bucket->rows)) {
       entries[i] = {variants_[i].lowered->kernel, variants_[i].executable.get()};
     }
     device_->synchronize();  // the candidates read the caller's inputs
-    executor = std::make_unique<TuneExecutor>(*device_, std::move(timer), arguments, std::move(entries), call);
+    executor = trial::make_executor(*device_, std::move(trial), arguments, entries, call, &bucket->remark);
+    if (!executor) return false;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::device) throw;
     warn(fmt::format("{} is not tuned, a static estimate chooses: {}", environment_.program.name,

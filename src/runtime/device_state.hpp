@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,10 @@
 #include "jit/driver.hpp"
 #include "runtime/tensor_map.hpp"
 #include "tessera/runtime/device.hpp"
+
+namespace tessera::trial {
+class Session;
+}
 
 namespace tessera::runtime {
 
@@ -32,6 +38,8 @@ class Executable {
   virtual void launch(const LaunchPlan& plan, void* stream) const = 0;
   // Whether `launch` returns when the kernel has finished, so that the caller need not keep its locks.
   virtual bool blocking() const = 0;
+  // The cubin that another process can load; empty where there is none.
+  virtual std::span<const char> image() const { return {}; }
 };
 
 // Measures launches on a device that has a clock.
@@ -69,6 +77,8 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   virtual void synchronize() = 0;
   // Whether a pointer of unknown origin can be used by kernels; if not, `what` says what it is.
   virtual bool usable(const void* pointer, std::string* what) const = 0;
+  // From the pointer to the end of the memory that holds it, as far as that is known.
+  virtual std::size_t bytes_from(const void*) const { return std::numeric_limits<std::size_t>::max(); }
 
   // Encodes a validated map; devices that read the IR's own maps do nothing.
   virtual void encode(const ir::thread::TensorMap& map, const runtime::ResolvedMap& resolved,
@@ -77,6 +87,9 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
                                                     const std::vector<char>& cubin) = 0;
   // Null for a device without a clock.
   virtual std::unique_ptr<runtime::Timer> make_timer() = 0;
+  // A process in which candidates can trap and hang without harm, on its way up; null where candidates run in this one.
+  // Throws a user Error for environment variables that say nothing.
+  virtual std::unique_ptr<trial::Session> start_trial();
 
   std::atomic<std::uint64_t> seeds{0};  // default seeds handed out so far
 };

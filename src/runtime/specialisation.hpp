@@ -25,6 +25,7 @@ struct Bucket {
   Report::Ranking ranking = Report::Ranking::single;
   std::vector<CandidateReport> rows;
   std::string record_path;
+  std::string remark;  // on how it was measured
 };
 
 std::int64_t bucket_bound(std::int64_t value);
@@ -80,7 +81,8 @@ class Specialisation {
   Plans plan_all(std::vector<CandidateReport>& rows, RuntimeArguments arguments, SourceLoc call) const;
   void prune_flaws(std::vector<CandidateReport>& rows) const;
   void estimate(Bucket* bucket, RuntimeArguments arguments, const Plans& plans);
-  bool measure(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, ProgressTask& progress);
+  bool measure(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, std::unique_ptr<trial::Session> trial,
+               ProgressTask& progress);
   std::string identity(const Bucket& bucket) const;
   void write_record(Bucket* bucket) const;
   std::string bucket_text(const std::vector<std::int64_t>& bounds) const;

@@ -20,8 +20,11 @@ class Executor {
   // the kernel also reads them), and returns what it wrote, in the memory of `recycled` where that has the right size.
   // Throws Error if it cannot run.
   virtual std::vector<Output> run(std::size_t candidate, std::vector<Output> recycled) = 0;
-  // Milliseconds of one launch.
+  // Milliseconds of one launch. Throws Error if it cannot run.
   virtual double time(std::size_t candidate) = 0;
+  // Whether a candidate that fails leaves the others unharmed. Where it need not (a kernel that faults takes its whole
+  // process's GPU with it), a failure is kept for other processes only once a later candidate has run.
+  virtual bool isolated() const { return false; }
 };
 
 struct Options {

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cache_settings.hpp"
+#include "tessera/version.hpp"
 
 namespace {
 
@@ -23,6 +24,7 @@ struct Arguments {
 void describe(CLI::App& app, Arguments& a) {
   app.require_subcommand(1);
   app.fallthrough();
+  app.set_version_flag("--version", fmt::format("tessera-cache {}", version()));
   app.add_option("--cache", a.cache,
                  "the cache's folder; default: TESSERA_CACHE_DIR, else the one that programs of this user use");
   a.list = app.add_subcommand("list", "a line for each compiled kernel and each tuning record, last used first");

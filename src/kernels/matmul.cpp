@@ -111,7 +111,7 @@ void detail::run_matmul(const MatrixValue& a, const MatrixValue& b, const Matrix
   const Problem problem = describe(a, b, c, options, loc);
   if (problem.m == 0 || problem.n == 0) return;
   const Device device = device_of(problem, options, loc);
-  const Call call{problem, device, options.stream, loc};
+  const Call call{problem, device, options.stream.handle(), loc};
   const Key key = key_of(problem, device);
   Last& last = last_of_thread();
   if (!last.entry || !(last.key == key)) last = {key, find(key)};

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -76,7 +77,7 @@ struct FakeWorld {
   std::function<void(const std::string& config, ir::thread::Kernel& kernel)> build;
   std::mutex mutex;
   std::vector<std::string> compiled, launched, timed;  // configs, in order
-  int encoded_maps = 0;
+  std::atomic<int> encoded_maps = 0, rebased_maps = 0;
   fs::path compile_log;  // every compilation appends a line here, for tests with several processes
 };
 
@@ -148,6 +149,11 @@ class FakeDevice final : public detail::DeviceState {
               jit::EncodedTensorMap* out) const override {
     ++world_->encoded_maps;
     out->words[0] = resolved.base;
+  }
+  void rebase(const ir::thread::TensorMap&, const runtime::ResolvedMap&, std::uint64_t base,
+              jit::EncodedTensorMap* encoded) const override {
+    ++world_->rebased_maps;
+    encoded->words[0] = base;
   }
   std::unique_ptr<runtime::Executable> load(std::shared_ptr<const ir::thread::Kernel>,
                                             const std::vector<char>& cubin) override {

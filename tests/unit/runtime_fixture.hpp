@@ -142,6 +142,7 @@ class FakeDevice final : public detail::DeviceState {
   void fill(void* to, unsigned char value, std::size_t bytes) override { std::memset(to, value, bytes); }
   void synchronize() override {}
   bool usable(const void*, std::string* what) const override {
+    ++asked;
     *what = "an address that the driver does not know";
     return usable_pointers;
   }
@@ -162,6 +163,7 @@ class FakeDevice final : public detail::DeviceState {
   std::unique_ptr<runtime::Timer> make_timer() override { return std::make_unique<FakeTimer>(world_); }
 
   bool usable_pointers = true;
+  mutable std::atomic<int> asked = 0;  // pointers
   std::size_t allocation_limit = 0;
   int live_allocations = 0;
 

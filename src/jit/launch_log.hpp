@@ -15,6 +15,7 @@ namespace tessera::jit {
 struct LaunchOrigin {
   const char* kernel = "";
   SourceLoc call;
+  bool recorded = false;  // into a graph: it does not run now
 };
 
 // A copy of the text that lives until the process ends; the same address for the same text.

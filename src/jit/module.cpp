@@ -103,7 +103,7 @@ void Module::launch(const unsigned grid[3], unsigned threads, void** params, voi
                     const LaunchOrigin& origin) const {
   const Impl& impl = *impl_;
   const ContextScope scope(impl.device);
-  const LaunchOrigin named = *origin.kernel != 0 ? origin : LaunchOrigin{impl.interned, origin.call};
+  const LaunchOrigin named = *origin.kernel != 0 ? origin : LaunchOrigin{impl.interned, origin.call, origin.recorded};
   CuResult code = 0;
   const char* call = "cuLaunchKernel";
   if (impl.attribute_count > 0) {
@@ -123,6 +123,7 @@ void Module::launch(const unsigned grid[3], unsigned threads, void** params, voi
                                params, nullptr);
   }
   if (code != 0) throw_launch(code, call, named);
+  if (named.recorded) return;
   launch_log(impl.device).add(named, stream);
   if (synchronous_launches()) wait_for_launch(stream, named);
 }

@@ -220,7 +220,7 @@ std::shared_ptr<CheckedPlan> KernelImpl::State::fill_known(const ArgumentShape& 
                                 ? static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(all[i].pointer.pointer))
                                 : all[i].integer;
   }
-  frame->origin = {name, place(all)};
+  frame->origin = {name, place(all), false};
   frame->point();
   return checked;
 }
@@ -275,6 +275,7 @@ void KernelImpl::launch(std::span<const Argument> arguments, const Device* devic
   }
   state.rebase(*checked, &plan);
   if (runtime::Recording* recording = runtime::recorded_here(*checked->device)) {
+    plan.origin.recorded = true;
     if (recording->add(checked->prepared.executable, plan)) return;
   }
   checked->prepared.executable->launch(plan, stream.handle());

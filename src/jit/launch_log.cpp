@@ -15,12 +15,12 @@ constexpr std::size_t most_devices = 64;
 constexpr std::size_t named = 6;  // candidates in a message
 
 std::string place(const SourceLoc& loc) {
-  if (!loc.known()) return "an unknown line";
   const std::string_view file = loc.file;
   return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), loc.line);
 }
 std::string text_of(const LaunchLog::Launch& launch) {
   const std::string stream = launch.stream == nullptr ? "" : fmt::format(" on stream {}", launch.stream);
+  if (!launch.origin.call.known()) return fmt::format("{} (launched to tune it){}", launch.origin.kernel, stream);
   return fmt::format("{} at {}{}", launch.origin.kernel, place(launch.origin.call), stream);
 }
 

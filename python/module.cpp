@@ -48,8 +48,8 @@ void check_types(DType a, DType b, DType c, SourceLoc loc) {
               "float8_e4m3fn (c float16, bfloat16 or float32)");
 }
 
-py::object matmul(const py::object& a, const py::object& b, py::object c, float alpha, float beta,
-                  const py::object& bias, const std::string& activation, const py::object& stream) {
+py::object multiply(const py::object& a, const py::object& b, py::object c, float alpha, float beta,
+                    const py::object& bias, const std::string& activation, const py::object& stream) {
   const SourceLoc loc = python::caller();
   const DlpackTensor left = python::take_tensor(a, loc), right = python::take_tensor(b, loc);
   const detail::MatrixValue left_matrix = left.checked_matrix(loc), right_matrix = right.checked_matrix(loc);
@@ -80,8 +80,8 @@ PYBIND11_MODULE(tessera, m) {
   m.doc() = "Matrix products of Tessera on tensors of PyTorch, NumPy and others, by DLPack";
   python::register_errors(m);
   m.def(
-      "matmul", &matmul, py::arg("a"), py::arg("b"), py::arg("c") = py::none(), py::kw_only(), py::arg("alpha") = 1.0F,
-      py::arg("beta") = 0.0F, py::arg("bias") = py::none(), py::arg("activation") = "none",
+      "matmul", &multiply, py::arg("a"), py::arg("b"), py::arg("c") = py::none(), py::kw_only(),
+      py::arg("alpha") = 1.0F, py::arg("beta") = 0.0F, py::arg("bias") = py::none(), py::arg("activation") = "none",
       py::arg("stream") = py::none(),
       "c[m, n] = activation(alpha * a[m, k] @ b[n, k].T + beta * c + bias), on PyTorch's current stream or `stream`.\n"
       "Strides may be any; tensors in host memory run on the simulated Hopper. Returns c, which is made if not given.");

@@ -25,7 +25,7 @@ class OwnKernel(unittest.TestCase):
         np.testing.assert_array_equal(self.y[50:], 2.5 * self.x[50:] + 1 + self.x[:50])
 
     def test_mistakes(self):
-        with self.assertRaisesRegex(ValueError, r"numpy_test.py:\d+: error: .*the argument for x_ptr has 400 bytes"):
+        with self.assertRaisesRegex(ValueError, r"numpy_test.py:\d+: error: .*the argument for y_ptr has 400 bytes"):
             own_kernels.saxpy(101, 2.0, 32, self.x, self.y)
         with self.assertRaisesRegex(ValueError, "make it contiguous"):
             own_kernels.saxpy(50, 2.0, 32, self.x[::2], self.y)

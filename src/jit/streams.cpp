@@ -6,7 +6,7 @@
 namespace tessera::jit {
 namespace {
 
-constexpr CuResult not_ready = 600, update_failure = 910;
+constexpr CuResult not_ready = 600, capture_implicit = 906, update_failure = 910;
 constexpr int capture_thread_local = 1, capture_relaxed = 2;
 
 // CUgraphExecUpdateResultInfo, with room for fields of later versions.
@@ -68,9 +68,9 @@ void synchronize_event(int device, void* event) {
 bool is_capturing(int device, void* stream) {
   const ContextScope scope(device);
   int status = 0;
-  // The default stream cannot be captured; while another stream is, the driver answers with an error that says so.
-  if (driver_api().stream_capturing(stream, &status) != 0) return true;
-  return status != 0;
+  const CuResult code = driver_api().stream_capturing(stream, &status);
+  // The default stream cannot be captured; while a stream that waits for it is, the driver answers with an error.
+  return code == capture_implicit || (code == 0 && status != 0);
 }
 
 void begin_capture(int device, void* stream) {

@@ -69,8 +69,6 @@ class PlanCache {
   // The plan; null if there is none.
   const std::shared_ptr<CheckedPlan>* find(const ArgumentShape& shape);
   void insert(std::shared_ptr<CheckedPlan> plan);
-  // Before the choice of a bucket changes.
-  void clear();
 
  private:
   std::array<std::uint64_t, capacity> hashes_{};

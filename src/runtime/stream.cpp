@@ -6,7 +6,6 @@
 #include "tessera/core/error.hpp"
 
 namespace tessera {
-using detail::DeviceState;
 
 struct Stream::State {
   State(const Device& d, void* h, bool o) : device(d), handle(h), owned(o) {}

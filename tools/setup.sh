@@ -5,7 +5,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libxxhash-dev libcli11-dev libeigen3-dev libgtest-dev libgmock-dev
        librapidcheck-dev libbenchmark-dev ccache mold)
-checks=(clang clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 git python3
+checks=(clang clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 git python3 python3-dev python3-numpy pybind11-dev
         pkg-config dpkg-dev file)
 packing=(dpkg-dev file)  # cpack looks with them for what a package depends on
 

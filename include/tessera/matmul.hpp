@@ -10,6 +10,7 @@
 
 #include "tessera/runtime/buffer.hpp"
 #include "tessera/runtime/report.hpp"
+#include "tessera/runtime/stream_arg.hpp"
 
 namespace tessera {
 
@@ -102,7 +103,7 @@ struct MatmulOptions {
   float beta = 0;   // 0: C is not read
   Bias bias = {};
   Activation activation = Activation::none;
-  void* stream = nullptr;             // a CUstream; null: the default stream
+  StreamArg stream = {};              // a Stream or a CUstream; nothing: the default stream
   std::optional<Device> device = {};  // default: that of the buffers, else the best one
 };
 

@@ -5,6 +5,8 @@
 #include "tessera/lang/lang.hpp"
 #include "tessera/runtime/buffer.hpp"
 #include "tessera/runtime/device.hpp"
+#include "tessera/runtime/graph.hpp"
 #include "tessera/runtime/kernel.hpp"
 #include "tessera/runtime/space.hpp"
+#include "tessera/runtime/stream.hpp"
 #include "tessera/version.hpp"

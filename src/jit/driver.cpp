@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "jit/driver_api.hpp"
+#include "jit/streams.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::jit {
@@ -122,18 +123,15 @@ void fill_bytes(int device, void* dst, unsigned char value, std::size_t bytes, v
 void synchronize(int device, void* stream) {
   const ContextScope scope(device);
   if (stream == nullptr) {
+    const std::uint64_t launches = launch_log(device).position();
     check_cuda(driver_api().context_synchronize(), "cuCtxSynchronize");
+    launch_log(device).clear(launches);
   } else {
     check_cuda(driver_api().stream_synchronize(stream), "cuStreamSynchronize");
   }
 }
 
-void* create_stream(int device) {
-  const ContextScope scope(device);
-  CuHandle stream = nullptr;
-  check_cuda(driver_api().stream_create(&stream, 0), "cuStreamCreate");
-  return stream;
-}
+void* create_stream(int device) { return create_stream(device, false); }
 
 void destroy_stream(int device, void* stream) {
   const ContextScope scope(device);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/thread.hpp"
+#include "jit/launch_log.hpp"
 
 namespace tessera::jit {
 
@@ -54,8 +55,9 @@ class Module {
   int local_bytes() const;
   int max_active_ctas(int threads) const;
   // `params` as cuLaunchKernel takes them: an array of pointers to argument storage. stream is a CUstream. The grid is
-  // a multiple of the cluster.
-  void launch(const unsigned grid[3], unsigned threads, void** params, void* stream) const;
+  // a multiple of the cluster. Errors are reported at the origin's line.
+  void launch(const unsigned grid[3], unsigned threads, void** params, void* stream,
+              const LaunchOrigin& origin = {}) const;
 
  private:
   struct Impl;
@@ -85,5 +87,7 @@ std::size_t allocation_bytes_from(int device, const void* pointer);
 EncodedTensorMap encode_tensor_map(int device, const ir::thread::TensorMap& map, void* base,
                                    const std::vector<std::int64_t>& dims,
                                    const std::vector<std::int64_t>& strides_bytes);
+// cuTensorMapReplaceAddress: the same map over memory that begins elsewhere.
+void replace_address(int device, EncodedTensorMap* map, void* base);
 
 }  // namespace tessera::jit

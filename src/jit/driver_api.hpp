@@ -6,6 +6,7 @@
 #include <string>
 
 #include "jit/dynamic_library.hpp"
+#include "jit/launch_log.hpp"
 
 namespace tessera::jit {
 
@@ -69,14 +70,28 @@ struct DriverApi {
   CuResult (*stream_create)(CuHandle*, unsigned) = nullptr;
   CuResult (*stream_destroy)(CuHandle) = nullptr;
   CuResult (*stream_synchronize)(CuHandle) = nullptr;
+  CuResult (*stream_query)(CuHandle) = nullptr;
+  CuResult (*stream_wait)(CuHandle, CuHandle, unsigned) = nullptr;
+  CuResult (*stream_context)(CuHandle, CuHandle*) = nullptr;
+  CuResult (*stream_capturing)(CuHandle, int*) = nullptr;
+  CuResult (*begin_capture)(CuHandle, int) = nullptr;
+  CuResult (*end_capture)(CuHandle, CuHandle*) = nullptr;
+  CuResult (*exchange_capture_mode)(int*) = nullptr;
+  CuResult (*graph_instantiate)(CuHandle*, CuHandle, unsigned long long) = nullptr;
+  CuResult (*graph_update)(CuHandle, CuHandle, void*) = nullptr;  // a CUgraphExecUpdateResultInfo
+  CuResult (*graph_launch)(CuHandle, CuHandle) = nullptr;
+  CuResult (*graph_destroy)(CuHandle) = nullptr;
+  CuResult (*graph_exec_destroy)(CuHandle) = nullptr;
   CuResult (*event_create)(CuHandle*, unsigned) = nullptr;
   CuResult (*event_destroy)(CuHandle) = nullptr;
   CuResult (*event_record)(CuHandle, CuHandle) = nullptr;
+  CuResult (*event_query)(CuHandle) = nullptr;
   CuResult (*event_synchronize)(CuHandle) = nullptr;
   CuResult (*event_elapsed)(float*, CuHandle, CuHandle) = nullptr;
   CuResult (*pointer_attribute)(void*, int, CuPointer) = nullptr;
   CuResult (*encode_tiled)(void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,
                            const std::uint32_t*, const std::uint32_t*, int, int, int, int) = nullptr;
+  CuResult (*replace_address)(void*, void*) = nullptr;  // of a CUtensorMap
   CuResult (*error_name)(CuResult, const char**) = nullptr;
   CuResult (*error_string)(CuResult, const char**) = nullptr;
 
@@ -91,8 +106,14 @@ const DriverApi& driver_api();
 // As driver_api, but an unsupported Error if it cannot be used or has no device of that number.
 const DriverApi& require_device(int ordinal);
 
-// Throws a device Error that names the call, the kernel where there is one, and what to do.
+// Throws a device Error that names the call, the kernel where there is one, and what to do. Where a kernel has failed
+// while it ran, the Error names the launches that it may have been (launch_log.hpp), now and in every later call to the
+// device.
 [[noreturn]] void throw_cuda(CuResult code, const char* call, const std::string& kernel = {});
+// The same for the launch of somebody's kernel, at his line.
+[[noreturn]] void throw_launch(CuResult code, const char* call, const LaunchOrigin& origin);
+// Waits for what was just launched, unless the stream is being captured. A failure is that of `origin`.
+void wait_for_launch(CuHandle stream, const LaunchOrigin& origin);
 inline void check_cuda(CuResult code, const char* call, const std::string& kernel = {}) {
   if (code != 0) throw_cuda(code, call, kernel);
 }
@@ -108,6 +129,12 @@ class ContextScope {
 
  private:
   bool pushed_ = false;
+  int outer_;
 };
+
+// The device of the innermost scope of this thread; -1 outside of one.
+int scope_device();
+// The primary context of a device.
+CuHandle primary_context(int ordinal);
 
 }  // namespace tessera::jit

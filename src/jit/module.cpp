@@ -25,6 +25,7 @@ constexpr int carveout_all = 100;
 struct Module::Impl {
   int device = 0;
   std::string name;
+  const char* interned = "";
   std::uint32_t shared_bytes = 0;
   CuHandle module = nullptr;
   CuHandle function = nullptr;
@@ -56,6 +57,7 @@ Module::Module(int device, const std::vector<char>& cubin, const std::string& ke
     : impl_(std::make_unique<Impl>()) {
   impl_->device = device;
   impl_->name = kernel_name;
+  impl_->interned = intern(kernel_name);
   impl_->shared_bytes = dynamic_shared_bytes;
   const auto [x, y, z] = options.cluster;
   if (x * y * z > 1) {
@@ -97,25 +99,33 @@ int Module::max_active_ctas(int threads) const {
   return ctas;
 }
 
-void Module::launch(const unsigned grid[3], unsigned threads, void** params, void* stream) const {
-  const ContextScope scope(impl_->device);
-  if (impl_->attribute_count > 0) {
+void Module::launch(const unsigned grid[3], unsigned threads, void** params, void* stream,
+                    const LaunchOrigin& origin) const {
+  const Impl& impl = *impl_;
+  const ContextScope scope(impl.device);
+  const LaunchOrigin named = *origin.kernel != 0 ? origin : LaunchOrigin{impl.interned, origin.call, origin.recorded};
+  CuResult code = 0;
+  const char* call = "cuLaunchKernel";
+  if (impl.attribute_count > 0) {
     CuLaunchConfig config;
     for (std::size_t i = 0; i < 3; ++i) {
       config.grid[i] = grid[i];
       config.block[i] = i == 0 ? threads : 1;
     }
-    config.shared_bytes = impl_->shared_bytes;
+    config.shared_bytes = impl.shared_bytes;
     config.stream = stream;
-    config.attributes = impl_->attributes.data();
-    config.count = impl_->attribute_count;
-    check_cuda(driver_api().launch_with_attributes(&config, impl_->function, params, nullptr), "cuLaunchKernelEx",
-               impl_->name);
-    return;
+    config.attributes = impl.attributes.data();
+    config.count = impl.attribute_count;
+    call = "cuLaunchKernelEx";
+    code = driver_api().launch_with_attributes(&config, impl.function, params, nullptr);
+  } else {
+    code = driver_api().launch(impl.function, grid[0], grid[1], grid[2], threads, 1, 1, impl.shared_bytes, stream,
+                               params, nullptr);
   }
-  const CuResult code = driver_api().launch(impl_->function, grid[0], grid[1], grid[2], threads, 1, 1,
-                                            impl_->shared_bytes, stream, params, nullptr);
-  if (code != 0) throw_cuda(code, "cuLaunchKernel", impl_->name);
+  if (code != 0) throw_launch(code, call, named);
+  if (named.recorded) return;
+  launch_log(impl.device).add(named, stream);
+  if (synchronous_launches()) wait_for_launch(stream, named);
 }
 
 }  // namespace tessera::jit

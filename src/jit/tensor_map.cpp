@@ -70,4 +70,9 @@ EncodedTensorMap encode_tensor_map(int device, const ir::thread::TensorMap& map,
   return out;
 }
 
+void replace_address(int device, EncodedTensorMap* map, void* base) {
+  const ContextScope scope(device);
+  check_cuda(driver_api().replace_address(map->words, base), "cuTensorMapReplaceAddress");
+}
+
 }  // namespace tessera::jit

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <bit>
 #include <mutex>
 #include <unordered_map>
 
 #include "kernels/select.hpp"
+#include "runtime/capture.hpp"
 #include "runtime/device_state.hpp"
 #include "tessera/core/error.hpp"
 
@@ -55,6 +57,7 @@ Key key_of(const Problem& p, const Device& device) {
 
 struct Entry {
   std::once_flag made;
+  std::atomic<bool> ready = false;
   Selection selection;
 };
 
@@ -111,12 +114,23 @@ void detail::run_matmul(const MatrixValue& a, const MatrixValue& b, const Matrix
   const Problem problem = describe(a, b, c, options, loc);
   if (problem.m == 0 || problem.n == 0) return;
   const Device device = device_of(problem, options, loc);
-  const Call call{problem, device, options.stream, loc};
+  runtime::check_stream("matmul", options.stream, *device.state(), loc);
+  const Call call{problem, device, options.stream.handle(), loc};
   const Key key = key_of(problem, device);
   Last& last = last_of_thread();
   if (!last.entry || !(last.key == key)) last = {key, find(key)};
   Entry& entry = *last.entry;
-  std::call_once(entry.made, [&] { entry.selection = select(call); });  // an exception leaves it for the next call
+  if (!entry.ready && (runtime::recorded_here(*device.state()) != nullptr ||
+                       device.state()->streams().capturing(options.stream.handle()))) {
+    throw Error(ErrorKind::user, loc,
+                "matmul: the first call with such operands compiles and tunes, which cannot happen while its stream is "
+                "being captured into a graph",
+                "call matmul once with the same operands before the capture");
+  }
+  std::call_once(entry.made, [&] {  // an exception leaves it for the next call
+    entry.selection = select(call);
+    entry.ready = true;
+  });
   entry.selection.executor->launch(call);
 }
 

@@ -4,6 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "jit/streams.hpp"
+#include "runtime/capture.hpp"
+
 namespace tessera::kernels {
 
 namespace {
@@ -23,7 +26,29 @@ Stream& stream_of(const void* device, void* stream, WorkspaceUse use) {
 
 }  // namespace
 
+// A graph uses the memory whenever it is launched, so it has its own: that of a Graph lives as long as it, that of a
+// graph that another library captures as long as the process.
+bool Workspace::take_for_graph(const Device& device, void* stream, std::int64_t bytes) {
+  detail::DeviceState& state = *device.state();
+  runtime::Recording* recording = runtime::recorded_here(state);
+  if (recording == nullptr && !state.streams().capturing(stream)) return false;
+  std::optional<jit::RelaxedCapture> relaxed;
+  if (!state.streams().immediate()) relaxed.emplace();
+  auto memory = std::make_shared<Buffer<std::uint8_t>>(device, Shape{bytes});
+  memory_ = PtrArg<std::uint8_t>(*memory).value();
+  if (recording != nullptr) {
+    recording->keep(std::move(memory));
+    return true;
+  }
+  static auto& mutex = *new std::mutex;
+  static auto& kept = *new std::vector<std::shared_ptr<const void>>;
+  const std::lock_guard lock(mutex);
+  kept.push_back(std::move(memory));
+  return true;
+}
+
 Workspace::Workspace(const Device& device, void* stream, WorkspaceUse use, std::int64_t bytes) {
+  if (take_for_graph(device, stream, bytes)) return;
   std::optional<Buffer<std::uint8_t>>* buffer = &own_;
   if (!device.is_simulated()) {
     Stream& shared = stream_of(device.state().get(), stream, use);

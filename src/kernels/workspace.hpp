@@ -21,6 +21,8 @@ class Workspace {
   const detail::PtrValue& memory() const { return memory_; }
 
  private:
+  bool take_for_graph(const Device& device, void* stream, std::int64_t bytes);
+
   std::unique_lock<std::mutex> lock_;
   std::optional<Buffer<std::uint8_t>> own_;
   detail::PtrValue memory_;

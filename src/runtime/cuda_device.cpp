@@ -6,6 +6,7 @@
 
 #include "cuda/printer.hpp"
 #include "jit/compiler.hpp"
+#include "jit/streams.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/device_state.hpp"
 #include "tessera/core/error.hpp"
@@ -25,7 +26,7 @@ class CudaExecutable final : public runtime::Executable {
   void launch(const runtime::LaunchPlan& plan, void* stream) const override {
     const unsigned grid[3] = {static_cast<unsigned>(plan.grid[0]), static_cast<unsigned>(plan.grid[1]),
                               static_cast<unsigned>(plan.grid[2])};
-    module_.launch(grid, threads_, const_cast<void**>(plan.params.data()), stream);
+    module_.launch(grid, threads_, const_cast<void**>(plan.params.data()), stream, plan.origin);
   }
   bool blocking() const override { return false; }
   std::span<const char> image() const override { return cubin_; }
@@ -68,9 +69,56 @@ class CudaTimer final : public runtime::Timer {
   void* end_ = nullptr;
 };
 
+class CudaStreams final : public runtime::StreamOps {
+ public:
+  explicit CudaStreams(int device) : device_(device) {}
+  bool immediate() const override { return false; }
+
+  void* create_stream(bool independent) override { return jit::create_stream(device_, independent); }
+  void destroy_stream(void* stream) noexcept override {
+    try {
+      jit::destroy_stream(device_, stream);
+    } catch (const Error&) {  // as for memory
+    }
+  }
+  int device_of(void* stream) const override { return jit::device_of_stream(device_, stream); }
+  void synchronize(void* stream) override { jit::synchronize_stream(device_, stream); }
+  bool finished(void* stream) override { return jit::stream_finished(device_, stream); }
+  bool capturing(void* stream) override { return jit::is_capturing(device_, stream); }
+
+  void* create_event() override { return jit::create_event(device_); }
+  void destroy_event(void* event) noexcept override {
+    try {
+      jit::destroy_event(device_, event);
+    } catch (const Error&) {
+    }
+  }
+  void record(void* event, void* stream) override { jit::record_event(device_, event, stream); }
+  void wait(void* stream, void* event) override { jit::wait_event(device_, stream, event); }
+  void synchronize_event(void* event) override { jit::synchronize_event(device_, event); }
+  bool event_finished(void* event) override { return jit::event_finished(device_, event); }
+  double elapsed_ms(void* begin, void* end) override {
+    return static_cast<double>(jit::elapsed_ms(device_, begin, end));
+  }
+
+  void begin_capture(void* stream) override { jit::begin_capture(device_, stream); }
+  void* end_capture(void* stream) override { return jit::end_capture(device_, stream); }
+  void abandon_capture(void* stream) noexcept override { jit::abandon_capture(device_, stream); }
+  void* instantiate(void* graph) override { return jit::instantiate(device_, graph); }
+  bool update(void* exec, void* graph) override { return jit::update_graph(device_, exec, graph); }
+  void launch(void* exec, void* stream, const jit::LaunchOrigin& origin) override {
+    jit::launch_graph(device_, exec, stream, origin);
+  }
+  void destroy_graph(void* graph) noexcept override { jit::destroy_graph(device_, graph); }
+  void destroy_exec(void* exec) noexcept override { jit::destroy_graph_exec(device_, exec); }
+
+ private:
+  int device_;
+};
+
 class CudaDevice final : public DeviceState {
  public:
-  CudaDevice(int ordinal, jit::DeviceInfo info) : ordinal_(ordinal), info_(std::move(info)) {}
+  CudaDevice(int ordinal, jit::DeviceInfo info) : ordinal_(ordinal), info_(std::move(info)), streams_(ordinal) {}
 
   std::string name() const override { return info_.name; }
   bool simulated() const override { return false; }
@@ -117,6 +165,17 @@ class CudaDevice final : public DeviceState {
     *out = jit::encode_tensor_map(ordinal_, map, reinterpret_cast<void*>(static_cast<std::uintptr_t>(resolved.base)),
                                   resolved.dims, resolved.strides);
   }
+  void rebase(const ir::thread::TensorMap&, const runtime::ResolvedMap&, std::uint64_t base,
+              jit::EncodedTensorMap* encoded) const override {
+    jit::replace_address(ordinal_, encoded, reinterpret_cast<void*>(static_cast<std::uintptr_t>(base)));
+  }
+  runtime::StreamOps& streams() override { return streams_; }
+  void copy_on(void* stream, void* to, const void* from, std::size_t bytes) override {
+    jit::copy_on_device(ordinal_, to, from, bytes, stream);
+  }
+  void fill_on(void* stream, void* to, unsigned char value, std::size_t bytes) override {
+    jit::fill_bytes(ordinal_, to, value, bytes, stream);
+  }
   std::unique_ptr<runtime::Executable> load(std::shared_ptr<const ir::thread::Kernel> kernel,
                                             const std::vector<char>& cubin) override {
     return std::make_unique<CudaExecutable>(ordinal_, *kernel, cubin);
@@ -138,6 +197,7 @@ class CudaDevice final : public DeviceState {
  private:
   int ordinal_;
   jit::DeviceInfo info_;
+  CudaStreams streams_;
 };
 
 jit::DeviceInfo checked_device(int ordinal, SourceLoc loc) {

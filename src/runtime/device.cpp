@@ -12,6 +12,16 @@
 
 namespace tessera {
 
+bool detail::DeviceState::known_usable(const void* pointer) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const std::size_t slot = static_cast<std::size_t>(address >> 4 ^ address >> 12 ^ address >> 20) % usable_.size();
+  if (usable_[slot].load(std::memory_order_relaxed) == pointer) return true;
+  std::string ignored;
+  if (!usable(pointer, &ignored)) return false;
+  usable_[slot].store(pointer, std::memory_order_relaxed);
+  return true;
+}
+
 Device Device::best() {
   if (jit::driver_available() && jit::available()) {
     const int count = jit::device_count();

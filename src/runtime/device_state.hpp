@@ -1,6 +1,7 @@
 // What the runtime needs of a device. There are two kinds, the simulated Hopper and a GPU; tests bring others.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "ir/thread.hpp"
 #include "jit/driver.hpp"
+#include "runtime/stream_ops.hpp"
 #include "runtime/tensor_map.hpp"
 #include "tessera/runtime/device.hpp"
 
@@ -21,14 +23,33 @@ class Session;
 
 namespace tessera::runtime {
 
-// Everything about a launch that follows from the values of its arguments; reused as it is while they stay the same.
+// Everything about a launch that follows from the values of its arguments.
 struct LaunchPlan {
   std::array<std::int64_t, 3> grid{};
   bool empty = false;                // a grid dimension is 0: nothing runs
   std::vector<std::int64_t> values;  // one a kernel parameter: a scalar's bits or an address
   std::vector<std::size_t> bytes;    // one a kernel parameter: how far a pointer may be followed
   std::vector<jit::EncodedTensorMap> maps;
-  std::vector<void*> params;  // addresses of `values`, then of `maps`
+  std::vector<std::uint64_t> bases;  // that `maps` are encoded for; only in the runtime's cache of plans
+  std::vector<void*> params;         // addresses of `values`, then of `maps`
+  jit::LaunchOrigin origin;          // for errors
+
+  // Sets `params` anew, which copying and growing need.
+  void point() {
+    params.clear();
+    for (std::int64_t& value : values) params.push_back(&value);
+    for (jit::EncodedTensorMap& map : maps) params.push_back(&map);
+  }
+  // Keeps the memory that this plan has.
+  void copy_from(const LaunchPlan& other) {
+    grid = other.grid;
+    empty = other.empty;
+    values = other.values;
+    bytes = other.bytes;
+    maps = other.maps;
+    origin = other.origin;
+    point();
+  }
 };
 
 // A kernel, ready to run on a device.
@@ -79,10 +100,30 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   virtual bool usable(const void* pointer, std::string* what) const = 0;
   // From the pointer to the end of the memory that holds it, as far as that is known.
   virtual std::size_t bytes_from(const void*) const { return std::numeric_limits<std::size_t>::max(); }
+  // The same; a pointer that was found usable is not asked for again until 256 others may have taken its place.
+  bool known_usable(const void* pointer) const;
+
+  // Streams, events and graphs.
+  virtual runtime::StreamOps& streams() { return immediate_; }
+  virtual void copy_on(void* stream, void* to, const void* from, std::size_t bytes) {
+    static_cast<void>(stream);
+    copy(to, from, bytes);
+  }
+  virtual void fill_on(void* stream, void* to, unsigned char value, std::size_t bytes) {
+    static_cast<void>(stream);
+    fill(to, value, bytes);
+  }
 
   // Encodes a validated map; devices that read the IR's own maps do nothing.
   virtual void encode(const ir::thread::TensorMap& map, const runtime::ResolvedMap& resolved,
                       jit::EncodedTensorMap* out) const = 0;
+  // Makes an encoded map begin at `base`; all else of it is as in `resolved`.
+  virtual void rebase(const ir::thread::TensorMap& map, const runtime::ResolvedMap& resolved, std::uint64_t base,
+                      jit::EncodedTensorMap* encoded) const {
+    runtime::ResolvedMap moved = resolved;
+    moved.base = base;
+    encode(map, moved, encoded);
+  }
   virtual std::unique_ptr<runtime::Executable> load(std::shared_ptr<const ir::thread::Kernel> kernel,
                                                     const std::vector<char>& cubin) = 0;
   // Null for a device without a clock.
@@ -92,6 +133,10 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   virtual std::unique_ptr<trial::Session> start_trial();
 
   std::atomic<std::uint64_t> seeds{0};  // default seeds handed out so far
+
+ private:
+  runtime::StreamOps immediate_;
+  mutable std::array<std::atomic<const void*>, 256> usable_{};
 };
 
 std::shared_ptr<DeviceState> make_sim_device(SimOptions options, SourceLoc loc = {});

@@ -86,6 +86,8 @@ class SimDevice final : public DeviceState {
   bool usable(const void*, std::string*) const override { return true; }
 
   void encode(const ir::thread::TensorMap&, const runtime::ResolvedMap&, jit::EncodedTensorMap*) const override {}
+  void rebase(const ir::thread::TensorMap&, const runtime::ResolvedMap&, std::uint64_t,
+              jit::EncodedTensorMap*) const override {}
   std::unique_ptr<runtime::Executable> load(std::shared_ptr<const ir::thread::Kernel> kernel,
                                             const std::vector<char>&) override {
     sim::Options options;

@@ -37,40 +37,32 @@ void Specialisation::share(const Specialisation& other) {
   }
 }
 
-void Specialisation::fill_key(RuntimeArguments arguments) {
-  key_.clear();
-  for (const Argument* argument : arguments) {
-    key_.push_back(argument->integer);
-    if (argument->pointer.pointer == nullptr) continue;
-    key_.push_back(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(argument->pointer.pointer)));
-    key_.push_back(static_cast<std::int64_t>(argument->pointer.bytes));
-    key_.push_back(static_cast<std::int64_t>(argument->pointer.source) * 2 + (argument->pointer.read_only ? 1 : 0));
-  }
-}
-
-PlanSlot& Specialisation::prepare(RuntimeArguments arguments, SourceLoc call) {
-  fill_key(arguments);
-  for (PlanSlot& slot : slots_) {
-    if (slot.key == key_ && slot.executable != nullptr) return slot;
-  }
+Prepared Specialisation::prepare(RuntimeArguments arguments, SourceLoc call, const std::function<bool()>& captured) {
   Bucket* bucket = find_bucket(arguments);
+  if (bucket == nullptr && captured()) {
+    throw Error(
+        ErrorKind::user, call,
+        fmt::format("{}: the first call with such arguments traces, compiles and tunes, which cannot happen while "
+                    "its stream is being captured into a graph",
+                    environment_.program.name),
+        "call kernel.compile(...) with the same arguments before the capture");
+  }
   if (bucket == nullptr) {
     ProgressTask progress(environment_.program.name);
     bucket = choose(arguments, call, progress);
   }
-  PlanSlot& slot = slots_[next_slot_];
-  slot.executable = nullptr;
-  slot.bucket = bucket;
-  slot.plan.empty = true;
-  if (bucket == nullptr) return slot;  // nothing to run, and so nothing to keep
+  Prepared result;
+  result.owner = this;
+  result.bucket = bucket;
+  result.plan.empty = true;
+  if (bucket == nullptr) return result;
   const Variant& winner = variants_[bucket->winner];
-  make_plan(*winner.lowered->kernel, arguments, *device_, call, &slot.plan);
+  make_plan(*winner.lowered->kernel, arguments, *device_, call, &result.plan);
   ++environment_.counters.planned;
-  if (slot.plan.empty) return slot;
-  slot.key = key_;
-  slot.executable = winner.executable.get();
-  next_slot_ = (next_slot_ + 1) % slots_.size();
-  return slot;
+  if (result.plan.empty) return result;
+  result.kernel = winner.lowered->kernel;
+  result.executable = winner.executable;
+  return result;
 }
 
 // Sizes decide what is fast; the value of a float does not.

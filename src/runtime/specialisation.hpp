@@ -1,8 +1,8 @@
 // A kernel for one device, one set of compile-time constants and one alignment of its pointers.
 #pragma once
 
-#include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,10 +30,14 @@ struct Bucket {
 
 std::int64_t bucket_bound(std::int64_t value);
 
-struct PlanSlot {
-  std::vector<std::int64_t> key;  // the arguments; empty: unused
-  const Executable* executable = nullptr;
-  Bucket* bucket = nullptr;
+class Specialisation;
+
+// A launch that is checked and ready.
+struct Prepared {
+  Specialisation* owner = nullptr;
+  const Bucket* bucket = nullptr;  // null: no candidate was needed, for there are no blocks
+  std::shared_ptr<const ir::thread::Kernel> kernel;
+  std::shared_ptr<const Executable> executable;  // null: nothing runs
   LaunchPlan plan;
 };
 
@@ -58,10 +62,11 @@ class Specialisation {
   // Takes over what another device's specialisation of the same program has traced and lowered.
   void share(const Specialisation& other);
 
-  // The prepared launch for these arguments: from the small cache, or checked, chosen and planned now.
-  PlanSlot& prepare(RuntimeArguments arguments, SourceLoc call);
+  // The launch for these arguments: checked and planned, and chosen, compiled and tuned where that is new. The last
+  // three are a user Error if `captured` says that the launch's stream is being captured.
+  Prepared prepare(RuntimeArguments arguments, SourceLoc call, const std::function<bool()>& captured);
 
-  const detail::DeviceState& device() const { return *device_; }
+  detail::DeviceState& device() const { return *device_; }
   const Variant& winner(const Bucket& bucket) const { return variants_[bucket.winner]; }
   // The report of a choice; a null bucket is that of a launch without blocks.
   Report report(const Bucket* bucket) const;
@@ -69,7 +74,6 @@ class Specialisation {
  private:
   using Plans = std::vector<std::unique_ptr<LaunchPlan>>;  // one a candidate; null: it does not take part
 
-  void fill_key(RuntimeArguments arguments);
   std::vector<std::int64_t> bounds_of(RuntimeArguments arguments) const;
   Bucket* find_bucket(RuntimeArguments arguments);
   Bucket* choose(RuntimeArguments arguments, SourceLoc call, ProgressTask& progress);
@@ -93,9 +97,6 @@ class Specialisation {
   std::uint64_t alignment_;
   std::vector<Variant> variants_;
   std::deque<Bucket> buckets_;
-  std::array<PlanSlot, 16> slots_;
-  std::size_t next_slot_ = 0;
-  std::vector<std::int64_t> key_;  // scratch
 };
 
 }  // namespace tessera::runtime

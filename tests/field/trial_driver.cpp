@@ -305,6 +305,23 @@ FIELD int cuTensorMapEncodeTiled(void* to, int type, std::uint32_t rank, void* b
                             static_cast<std::uint64_t>(swizzle)};
   return 0;
 }
+FIELD int cuTensorMapReplaceAddress(void* map, void* base) {
+  return static_cast<Map*>(map)->base = reinterpret_cast<std::uintptr_t>(base), 0;
+}
+// Streams of one's own and graphs are no part of these tests: nothing is captured, and what is asked for is refused.
+FIELD int cuStreamIsCapturing(void*, int* status) { return *status = 0, 0; }
+FIELD int cuStreamQuery(void*) { return state(); }
+FIELD int cuEventQuery(void*) { return state(); }
+FIELD int cuStreamWaitEvent(void*, void*, unsigned) { return state(); }
+FIELD int cuStreamGetCtx(void*, void**) { return 801; }
+FIELD int cuStreamBeginCapture_v2(void*, int) { return 801; }
+FIELD int cuStreamEndCapture(void*, void**) { return 801; }
+FIELD int cuThreadExchangeStreamCaptureMode(int*) { return 801; }
+FIELD int cuGraphInstantiateWithFlags(void**, void*, unsigned long long) { return 801; }
+FIELD int cuGraphExecUpdate_v2(void*, void*, void*) { return 801; }
+FIELD int cuGraphLaunch(void*, void*) { return 801; }
+FIELD int cuGraphDestroy(void*) { return 801; }
+FIELD int cuGraphExecDestroy(void*) { return 801; }
 FIELD int cuGetErrorName(int code, const char** s) {
   return *s = code == 716 ? "CUDA_ERROR_MISALIGNED_ADDRESS" : code == 46 ? "CUDA_ERROR_DEVICE_UNAVAILABLE" : "FIELD", 0;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -76,7 +77,7 @@ struct FakeWorld {
   std::function<void(const std::string& config, ir::thread::Kernel& kernel)> build;
   std::mutex mutex;
   std::vector<std::string> compiled, launched, timed;  // configs, in order
-  int encoded_maps = 0;
+  std::atomic<int> encoded_maps = 0, rebased_maps = 0;
   fs::path compile_log;  // every compilation appends a line here, for tests with several processes
 };
 
@@ -141,6 +142,7 @@ class FakeDevice final : public detail::DeviceState {
   void fill(void* to, unsigned char value, std::size_t bytes) override { std::memset(to, value, bytes); }
   void synchronize() override {}
   bool usable(const void*, std::string* what) const override {
+    ++asked;
     *what = "an address that the driver does not know";
     return usable_pointers;
   }
@@ -149,6 +151,11 @@ class FakeDevice final : public detail::DeviceState {
     ++world_->encoded_maps;
     out->words[0] = resolved.base;
   }
+  void rebase(const ir::thread::TensorMap&, const runtime::ResolvedMap&, std::uint64_t base,
+              jit::EncodedTensorMap* encoded) const override {
+    ++world_->rebased_maps;
+    encoded->words[0] = base;
+  }
   std::unique_ptr<runtime::Executable> load(std::shared_ptr<const ir::thread::Kernel>,
                                             const std::vector<char>& cubin) override {
     return std::make_unique<FakeExecutable>(world_, std::string(cubin.begin(), cubin.end()));
@@ -156,6 +163,7 @@ class FakeDevice final : public detail::DeviceState {
   std::unique_ptr<runtime::Timer> make_timer() override { return std::make_unique<FakeTimer>(world_); }
 
   bool usable_pointers = true;
+  mutable std::atomic<int> asked = 0;  // pointers
   std::size_t allocation_limit = 0;
   int live_allocations = 0;
 

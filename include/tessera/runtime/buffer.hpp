@@ -122,6 +122,8 @@ class PtrArg {
   PtrArg(std::vector<T>& memory, SourceLoc loc = SourceLoc::here()) { set_host(memory.data(), memory.size(), loc); }
   PtrArg(const std::vector<T>& memory, SourceLoc loc = SourceLoc::here()) : PtrArg(std::span<const T>(memory), loc) {}
 
+  // For the library itself.
+  explicit PtrArg(const detail::PtrValue& value) : value_(value) {}
   const detail::PtrValue& value() const { return value_; }
 
  private:

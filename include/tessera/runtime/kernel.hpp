@@ -20,12 +20,13 @@
 #include "tessera/runtime/progress.hpp"
 #include "tessera/runtime/report.hpp"
 #include "tessera/runtime/space.hpp"
+#include "tessera/runtime/stream_arg.hpp"
 
 namespace tessera {
 
 struct LaunchOptions {
   std::optional<Device> device = {};  // default: that of the buffers
-  void* stream = nullptr;             // a CUstream; null: the default stream
+  StreamArg stream = {};              // a Stream or a CUstream; nothing: the default stream
 };
 
 namespace runtime {
@@ -44,7 +45,7 @@ class KernelImpl {
   KernelImpl& operator=(KernelImpl&&) noexcept;
 
   // `arguments` has one entry a parameter of the program. Throws tessera::Error.
-  void launch(std::span<const Argument> arguments, const Device* device, void* stream);
+  void launch(std::span<const Argument> arguments, const Device* device, const StreamArg& stream);
   void prepare(std::span<const Argument> arguments, const Device* device);
   Report report() const;
   // For the library itself: what a launch with these arguments would run (runtime/launchable.hpp).
@@ -249,8 +250,9 @@ class Kernel<S, std::tuple<H...>> {
     device_ = std::move(device);
     return *this;
   }
-  Kernel& stream(void* cuda_stream) {
-    stream_ = cuda_stream;
+  // Refers to the stream: it has to live as long as it is used here.
+  Kernel& stream(const StreamArg& stream) {
+    stream_ = stream;
     return *this;
   }
 
@@ -263,13 +265,13 @@ class Kernel<S, std::tuple<H...>> {
 
  private:
   void run(const std::array<detail::Argument, sizeof...(H)>& arguments, const std::optional<Device>& device,
-           void* stream) {
+           const StreamArg& stream) {
     impl_.launch(arguments, device ? &*device : nullptr, stream);
   }
 
   detail::KernelImpl impl_;
   std::optional<Device> device_;
-  void* stream_ = nullptr;
+  StreamArg stream_;
 };
 
 }  // namespace tessera

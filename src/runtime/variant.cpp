@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cuda/printer.hpp"
+#include "ir/register_file.hpp"
 #include "runtime/hash.hpp"
 
 namespace tessera::runtime {
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::uint32_t shared_limit = 232448;  // dynamic shared memory of a block on sm_90
 constexpr int register_limit = 255;
-constexpr int registers_a_block = 65536;
 constexpr const char* architecture = "sm_90a";
 
 std::string first_message(const Error& error) {
@@ -34,7 +34,7 @@ bool reallocates(const ir::Block& body) {
 // What the launch gives each thread. Where warpgroups share registers out anew, lowering has checked each one's part.
 int registers_of_a_thread(const ir::thread::Kernel& kernel) {
   if (kernel.warps <= 0 || reallocates(kernel.body)) return register_limit;
-  return std::min(register_limit, registers_a_block / (32 * kernel.warps) / 8 * 8);
+  return std::min(register_limit, ir::launch_registers(32 * kernel.warps));
 }
 
 // Exceptions that are not Error would lose the candidate's name; they are bugs or the user's own.

@@ -94,6 +94,9 @@ class CudaDevice final : public DeviceState {
   void copy(void* to, const void* from, std::size_t bytes) override {
     jit::copy_on_device(ordinal_, to, from, bytes, nullptr);
   }
+  void copy_on(void* stream, void* to, const void* from, std::size_t bytes) override {
+    jit::copy_on_device(ordinal_, to, from, bytes, stream);
+  }
   void fill(void* to, unsigned char value, std::size_t bytes) override {
     jit::fill_bytes(ordinal_, to, value, bytes, nullptr);
   }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -69,6 +70,13 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
   virtual void synchronize() = 0;
   // Whether a pointer of unknown origin can be used by kernels; if not, `what` says what it is.
   virtual bool usable(const void* pointer, std::string* what) const = 0;
+  // From the pointer to the end of the memory that holds it, as far as that is known.
+  virtual std::size_t bytes_from(const void*) const { return std::numeric_limits<std::size_t>::max(); }
+  // As `copy`, in the order of a stream.
+  virtual void copy_on(void* stream, void* to, const void* from, std::size_t bytes) {
+    static_cast<void>(stream);
+    copy(to, from, bytes);
+  }
 
   // Encodes a validated map; devices that read the IR's own maps do nothing.
   virtual void encode(const ir::thread::TensorMap& map, const runtime::ResolvedMap& resolved,

@@ -6,6 +6,7 @@
 #include "runtime/launchable.hpp"
 #include "runtime/specialisation.hpp"
 #include "runtime/toolchain.hpp"
+#include "runtime/tuning_settings.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/runtime/kernel.hpp"
 
@@ -32,9 +33,13 @@ struct KernelImpl::State {
   std::vector<std::int64_t> constants;
   std::uint64_t alignment = 0;
   SourceLoc call;
+  void* stream = nullptr;
 
   const Specialisation* last = nullptr;
   const runtime::Bucket* last_bucket = nullptr;
+
+  Tuning tuning;
+  runtime::Background background;  // the last member: it ends first
 
   PlanSlot& prepare(std::span<const Argument> all, const Device* device);
 
@@ -115,7 +120,7 @@ Specialisation& KernelImpl::State::specialisation(DeviceState* device) {
   for (auto& one : specialisations) {
     if (one->matches(device, constants, alignment)) return *one;
   }
-  const Specialisation::Environment environment{program, *toolchain, cache, counters};
+  const Specialisation::Environment environment{program, *toolchain, cache, counters, tuning, background, mutex};
   auto made = std::make_unique<Specialisation>(environment, device->shared_from_this(), constants, alignment);
   for (const auto& other : specialisations) {
     if (other->same_program(constants, alignment)) made->share(*other);
@@ -127,7 +132,7 @@ Specialisation& KernelImpl::State::specialisation(DeviceState* device) {
 PlanSlot& KernelImpl::State::prepare(std::span<const Argument> all, const Device* device) {
   take(all);
   Specialisation& one = specialisation(device_of_call(device));
-  PlanSlot& slot = one.prepare(arguments, call);
+  PlanSlot& slot = one.prepare(arguments, call, stream);
   last = &one;
   last_bucket = slot.bucket;
   return slot;
@@ -141,6 +146,7 @@ KernelImpl& KernelImpl::operator=(KernelImpl&&) noexcept = default;
 
 void KernelImpl::launch(std::span<const Argument> arguments, const Device* device, void* stream) {
   std::unique_lock lock(state_->mutex);
+  state_->stream = stream;
   const PlanSlot& slot = state_->prepare(arguments, device);
   if (slot.plan.empty) return;
   ++state_->counters.launched;
@@ -159,11 +165,13 @@ void KernelImpl::launch(std::span<const Argument> arguments, const Device* devic
 
 void KernelImpl::prepare(std::span<const Argument> arguments, const Device* device) {
   const std::lock_guard lock(state_->mutex);
+  state_->stream = nullptr;
   state_->prepare(arguments, device);
 }
 
 KernelImpl::Launchable KernelImpl::launchable(std::span<const Argument> arguments, const Device* device) {
   const std::lock_guard lock(state_->mutex);
+  state_->stream = nullptr;
   const PlanSlot& slot = state_->prepare(arguments, device);
   Launchable result;
   result.simulated = state_->last->device().simulated();
@@ -178,6 +186,14 @@ KernelImpl::Launchable KernelImpl::launchable(std::span<const Argument> argument
   result.bytes = {slot.plan.bytes.begin(), slot.plan.bytes.end()};
   return result;
 }
+
+void KernelImpl::tuning(const Tuning& tuning, SourceLoc loc) {
+  runtime::check_tuning(tuning, loc);
+  const std::lock_guard lock(state_->mutex);
+  state_->tuning = tuning;
+}
+
+void KernelImpl::wait_for_tuning() { state_->background.wait(); }
 
 Report KernelImpl::report() const {
   const std::lock_guard lock(state_->mutex);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <numeric>
 
 #include "runtime/parallel.hpp"
 #include "tune/tuner.hpp"
@@ -48,7 +47,7 @@ void Specialisation::fill_key(RuntimeArguments arguments) {
   }
 }
 
-PlanSlot& Specialisation::prepare(RuntimeArguments arguments, SourceLoc call) {
+PlanSlot& Specialisation::prepare(RuntimeArguments arguments, SourceLoc call, void* stream) {
   fill_key(arguments);
   for (PlanSlot& slot : slots_) {
     if (slot.key == key_ && slot.executable != nullptr) return slot;
@@ -56,7 +55,7 @@ PlanSlot& Specialisation::prepare(RuntimeArguments arguments, SourceLoc call) {
   Bucket* bucket = find_bucket(arguments);
   if (bucket == nullptr) {
     ProgressTask progress(environment_.program.name);
-    bucket = choose(arguments, call, progress);
+    bucket = choose(arguments, call, stream, progress);
   }
   PlanSlot& slot = slots_[next_slot_];
   slot.executable = nullptr;
@@ -89,30 +88,6 @@ Bucket* Specialisation::find_bucket(RuntimeArguments arguments) {
   const auto found =
       std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& bucket) { return bucket.bounds == bounds; });
   return found == buckets_.end() ? nullptr : &*found;
-}
-
-Bucket* Specialisation::choose(RuntimeArguments arguments, SourceLoc call, ProgressTask& progress) {
-  Bucket bucket;
-  bucket.bounds = bounds_of(arguments);
-  bucket.text = bucket_text(bucket.bounds);
-  if (!choose_by_record(&bucket, progress)) {
-    std::vector<std::size_t> all(variants_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    lower(all, progress);
-    for (const Variant& variant : variants_) bucket.rows.push_back(variant.row);
-    require_candidate(bucket.rows);
-    const Plans plans = plan_all(bucket.rows, arguments, call);
-    const bool nothing = std::all_of(plans.begin(), plans.end(), [](const auto& p) { return !p || p->empty; });
-    if (nothing) return nullptr;
-    rank(&bucket, arguments, call, plans, progress);
-  }
-  progress.finish(fmt::format("{}{}{}",
-                              variants_[bucket.winner].row.config.empty()
-                                  ? std::string("ready")
-                                  : "chose " + variants_[bucket.winner].row.config,
-                              bucket.text.empty() ? "" : " for ", bucket.text));
-  buckets_.push_back(std::move(bucket));
-  return &buckets_.back();
 }
 
 void Specialisation::lower(const std::vector<std::size_t>& which, ProgressTask& progress) {
@@ -206,6 +181,8 @@ Report Specialisation::report(const Bucket* bucket) const {
   report.bucket = bucket->text;
   report.record_path = bucket->record_path;
   report.candidates = bucket->rows;
+  report.note = bucket->note;
+  report.partial = bucket->partial;
   if (!winner.directory.empty()) {
     report.directory = winner.directory.string();
     report.cuda_path = (winner.directory / "kernel.cu").string();

@@ -29,7 +29,7 @@ struct LoweredVariant {
 struct Variant {
   CandidateReport row;                            // as it stands before any arguments are known
   std::shared_ptr<const LoweredVariant> lowered;  // null: not traced yet
-  std::unique_ptr<Executable> executable;         // null: not loaded yet
+  std::shared_ptr<const Executable> executable;   // null: not loaded yet
   std::filesystem::path directory;                // its cache entry
 };
 

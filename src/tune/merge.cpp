@@ -28,7 +28,8 @@ bool better(const RecordRow& b, const RecordRow& a) {
   const auto key = [](const RecordRow& row) {
     const CandidateReport& r = row.report;
     const int level = evidence(row);
-    return std::make_tuple(level, level == 4 ? r.rounds : 0, row.measured, -r.time_us, r.reason, row.text_hash);
+    return std::make_tuple(level, level == 4 ? r.rounds : 0, row.measured, -r.time_us, r.status, r.reason,
+                           row.text_hash);
   };
   return key(b) > key(a);
 }

@@ -42,9 +42,13 @@ bool truth(const ordered_json& j, const char* name) {
 }
 template <class T>
 T as_integer(const ordered_json& value, const char* name, std::int64_t least) {
-  const bool fits = value.is_number_unsigned()
-                        ? value.get<std::uint64_t>() <= std::uint64_t(std::numeric_limits<T>::max())
-                        : value.is_number_integer() && value.get<std::int64_t>() >= least;
+  bool fits = false;
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<std::uint64_t>();
+    fits = number <= std::uint64_t(std::numeric_limits<T>::max()) && (least < 0 || number >= std::uint64_t(least));
+  } else if (value.is_number_integer()) {  // negative
+    fits = value.get<std::int64_t>() >= least;
+  }
   if (!fits) throw Malformed{fmt::format("{} is not an integer in its range: {}", name, value.dump())};
   return value.get<T>();
 }

@@ -7,6 +7,8 @@
 namespace tessera::tune {
 namespace {
 
+constexpr int least_pairs = 5;  // fewer may agree by chance
+
 // Half the width of the interval of a median of `count` values in units of their deviation. Three standard errors of
 // a median (1.2533 / sqrt(count) each), and more for few values, whose deviation is itself a guess.
 double interval(int count) {
@@ -59,7 +61,8 @@ Gap Times::gap(std::size_t candidate, std::size_t leader) const {
     result.half = std::numeric_limits<double>::infinity();
     return result;
   }
-  result.half = interval(result.pairs) * spread(quotients);
+  const bool enough = result.pairs >= least_pairs;
+  result.half = enough ? interval(result.pairs) * spread(quotients) : std::numeric_limits<double>::infinity();
   result.share = std::expm1(median(std::move(quotients)));
   return result;
 }

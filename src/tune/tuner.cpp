@@ -246,22 +246,29 @@ class Tuner {
     ++round_;
   }
 
+  // Those among whom the leader is: timed often enough, or as often as any.
+  std::vector<std::size_t> well_timed() const {
+    int most = 0;
+    for (const std::size_t i : alive_) most = std::max(most, times_.count(i));
+    std::vector<std::size_t> result;
+    for (const std::size_t i : alive_) {
+      if (times_.count(i) > 0 && times_.count(i) >= std::min(most, options_.least_rounds)) result.push_back(i);
+    }
+    return result;
+  }
+
   // The leader and those that may still be faster; empty if it is clear who is.
   std::vector<std::size_t> contenders() const {
-    std::vector<std::size_t> timed, result;
-    for (const std::size_t i : alive_) {
-      if (times_.count(i) > 0) timed.push_back(i);
-    }
+    const std::vector<std::size_t> timed = well_timed();
     if (timed.empty()) return alive_;
     const std::size_t leader = times_.leader(timed);
+    std::vector<std::size_t> result;
     for (const std::size_t i : alive_) {
       if (i == leader) continue;
       const bool revived = std::find(revived_.begin(), revived_.end(), i) != revived_.end();
-      if (revived && times_.count(i) < options_.rounds) {
-        result.push_back(i);
-      } else if (const Gap gap = times_.gap(i, leader); !gap.separated() && !gap.tied(options_.tie)) {
-        result.push_back(i);
-      }
+      const Gap gap = times_.gap(i, leader);
+      const bool open = !gap.separated() && !gap.tied(options_.tie);
+      if (open || (revived && times_.count(i) < options_.rounds)) result.push_back(i);
     }
     if (!result.empty()) result.insert(result.begin(), leader);
     return result;
@@ -294,7 +301,7 @@ class Tuner {
     for (const std::size_t i : alive_) (times_.count(i) > 0 ? timed : rest).push_back(i);
     for (const std::size_t i : rest) leave_out(i);
     if (timed.empty()) return rest;  // in the tuner's order
-    const std::size_t leader = times_.leader(timed);
+    const std::size_t leader = times_.leader(well_timed());
     std::vector<double> score(rows_.size());
     for (const std::size_t i : timed) {
       score[i] = (1 + times_.gap(i, leader).share) * (rows_[i].flawed() ? 1 + options_.flaw_penalty : 1.0);

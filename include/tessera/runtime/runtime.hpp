@@ -7,3 +7,4 @@
 #include "tessera/runtime/progress.hpp"
 #include "tessera/runtime/report.hpp"
 #include "tessera/runtime/space.hpp"
+#include "tessera/runtime/tuning.hpp"

@@ -1,0 +1,69 @@
+#include "runtime/candidate_memory.hpp"
+
+#include <algorithm>
+
+namespace tessera::runtime {
+using namespace ir;
+
+namespace {
+
+void mark_reads(const Block& body, const thread::Kernel& kernel, std::vector<bool>& read) {
+  for (const Stmt* s : body) {
+    if (const auto* loop = as<control::For>(s)) mark_reads(loop->body, kernel, read);
+    if (const auto* loop = as<control::Loop>(s)) mark_reads(loop->body, kernel, read);
+    if (const auto* branch = as<control::If>(s)) {
+      mark_reads(branch->then_body, kernel, read);
+      mark_reads(branch->else_body, kernel, read);
+    }
+    if (const auto* load = as<thread::LoadGlobalVector>(s)) read[load->param] = true;
+    if (const auto* copy = as<thread::TmaLoadBox>(s)) read[kernel.tensor_maps[copy->map].param] = true;
+    if (const auto* copy = as<thread::TmaStoreBox>(s); copy != nullptr && copy->add)
+      read[kernel.tensor_maps[copy->map].param] = true;
+  }
+}
+
+// A view may promise more than there is; what is not memory cannot be copied.
+std::size_t within_memory(const detail::PtrValue& value, std::size_t bytes, const detail::DeviceState& device) {
+  if (value.bytes != detail::PtrValue::unknown_bytes) return std::min(bytes, value.bytes);
+  return std::min(bytes, device.bytes_from(value.pointer));
+}
+
+}  // namespace
+
+CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>& entries,
+                            const detail::DeviceState& device) {
+  CandidateMemory result;
+  result.reach.resize(arguments.size());
+  result.written.resize(arguments.size());
+  std::vector<bool> read(arguments.size());
+  const std::vector<std::int64_t> values = scalar_values(arguments);
+  for (const Entry& entry : entries) {
+    if (!entry.kernel) continue;
+    mark_reads(entry.kernel->body, *entry.kernel, read);
+    for (const std::uint32_t param : entry.kernel->written_params) result.written[param] = true;
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) {
+      if (entry.kernel->params[i].is_pointer)
+        result.reach[i] = std::max(result.reach[i], reached_bytes(*entry.kernel, values, i, device.sm_count()));
+    }
+  }
+  std::vector<ByteRange> pieces(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (result.reach[i] == 0) continue;
+    const detail::PtrValue& value = arguments[i]->pointer;
+    result.reach[i] = within_memory(value, result.reach[i], device);
+    pieces[i] = {reinterpret_cast<std::uintptr_t>(value.pointer), result.reach[i]};
+  }
+  MergedRanges merged = merge_overlapping(pieces);
+  for (const ByteRange& range : merged.ranges) result.regions.push_back({range, false, false});
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (merged.of[i] == MergedRanges::none) continue;
+    CandidateMemory::Region& region = result.regions[merged.of[i]];
+    region.read = region.read || read[i];
+    region.written = region.written || result.written[i];
+  }
+  result.region = std::move(merged.of);
+  result.offset = std::move(merged.offset);
+  return result;
+}
+
+}  // namespace tessera::runtime

@@ -50,9 +50,9 @@ std::string row_text(const CandidateReport& row, std::size_t width) {
 
 std::string Report::to_string() const {
   if (kernel.empty()) return "not called yet\n";
-  std::string text = fmt::format("{} on {}: {} ({}{}{})\n", kernel, device,
-                                 config.empty() ? "no configuration" : config, ranking_text(ranking),
-                                 note.empty() ? "" : ", ", note);
+  std::string text =
+      fmt::format("{} on {}: {} ({}{}{})\n", kernel, device, config.empty() ? "no configuration" : config,
+                  ranking_text(ranking), note.empty() ? "" : ", ", note);
   const auto line = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
   };

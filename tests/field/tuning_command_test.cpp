@@ -85,7 +85,7 @@ TEST_F(Command, ShowPrintsTheCandidatesWithTheirReasons) {
   make_records();
   const Ran shown = tune("show " + keys()[0].substr(0, 8));
   EXPECT_EQ(shown.status, 0);
-  EXPECT_THAT(shown.text, AllOf(HasSubstr("Fake: c"), HasSubstr("fake driver 1"), HasSubstr("buffer    x (f32)")));
+  EXPECT_THAT(shown.text, AllOf(HasSubstr("Fake: c"), HasSubstr("fake driver 1"), HasSubstr("buffer    x (float32)")));
   EXPECT_THAT(shown.text, AllOf(HasSubstr("rejected"), HasSubstr("wrong result"), HasSubstr("launches")));
   EXPECT_EQ(tune("show ffffffff").status, 1);
   EXPECT_THAT(tune("show ffffffff").text, HasSubstr("no record in"));

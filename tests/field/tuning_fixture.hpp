@@ -45,10 +45,10 @@ struct TuningTest : RuntimeTest {
       kernel.body.push_back(kernel.context->arena.make<ir::thread::LoadGlobalVector>(
           SourceLoc{}, ir::thread::RegRef{regs, pool.i32(0)}, 1, 1U, pool.i64(0), nullptr));
     };
-    add("a", 3.0, 33);
-    add("b", 2.0, 34);
+    add("a", 1.4, 33);
+    add("b", 1.2, 34);
     add("c", 1.0, 35);
-    add("d", 2.5, 36);
+    add("d", 1.3, 36);
   }
   // As many registers as leave the estimate alone, so that they order the candidates.
   void add(const std::string& config, double milliseconds, int registers) {

@@ -147,7 +147,7 @@ void BucketTuner::load(const std::vector<std::size_t>& candidates, std::vector<j
     Variant& variant = task_.variants[candidates[k]];
     if (variant.executable || task_.rows[candidates[k]].status != Status::ranked) continue;
     try {
-      variant.executable = task_.device->load(variant.lowered->kernel, compiled[k].cubin);
+      variant.executable = runtime::load(variant, *task_.device, compiled[k].cubin);
     } catch (const Error& error) {
       fail(candidates[k], error);
     }

@@ -138,7 +138,7 @@ void Specialisation::load(const std::vector<std::size_t>& which, ProgressTask& p
     try {
       const jit::Compiled compiled =
           build(&variant, environment_.program.name, environment_.toolchain, environment_.cache, *device_, &counters);
-      variant.executable = device_->load(variant.lowered->kernel, compiled.cubin);
+      variant.executable = runtime::load(variant, *device_, compiled.cubin);
     } catch (const Error& error) {
       if (variants_.size() == 1) throw;
       variant.row.status = Status::failed;

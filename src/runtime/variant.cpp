@@ -50,6 +50,7 @@ void capture(LoweredVariant* out, const Work& work) {
 CacheEntry make_entry(const Variant& variant, const std::string& kernel, const std::string& target,
                       const Toolchain& toolchain) {
   const ir::thread::Kernel& ir = *variant.lowered->kernel;
+  const std::lock_guard lock(variant.lowered->pool);
   CacheEntry entry;
   entry.kernel = kernel;
   entry.config = variant.row.config;
@@ -62,12 +63,13 @@ CacheEntry make_entry(const Variant& variant, const std::string& kernel, const s
 
 // Compiles; while the registers for as many CTAs an SM as lowering hoped for make the compiler spill or serialise
 // wgmmas, for one CTA less. Sets the text that was compiled in the end.
-void compile(const ir::thread::Kernel& hoped_for, const Toolchain& toolchain, CacheEntry* entry) {
-  ir::thread::Kernel kernel = hoped_for;
+void compile(const LoweredVariant& hoped_for, const Toolchain& toolchain, CacheEntry* entry) {
+  ir::thread::Kernel kernel = *hoped_for.kernel;
   while (true) {
     entry->compiled = toolchain.compile(entry->cuda, cuda::function_name(kernel));
     if (kernel.ctas_per_sm == 1 || !entry->compiled.facts.flawed()) return;
     --kernel.ctas_per_sm;
+    const std::lock_guard lock(hoped_for.pool);
     entry->cuda = toolchain.print_cuda(kernel, true);
   }
 }
@@ -137,6 +139,11 @@ std::string target_text(const Toolchain& toolchain, const detail::DeviceState& d
                      TESSERA_VERSION);
 }
 
+std::unique_ptr<Executable> load(const Variant& variant, detail::DeviceState& device, const std::vector<char>& cubin) {
+  const std::lock_guard lock(variant.lowered->pool);
+  return device.load(variant.lowered->kernel, cubin);
+}
+
 jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain& toolchain, const Cache& cache,
                     const detail::DeviceState& device, BuildCounters* counters) {
   const std::string target = target_text(toolchain, device);
@@ -150,7 +157,7 @@ jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain
     if (!found) {
       CacheEntry entry = make_entry(*variant, kernel, target, toolchain);
       if (cubin) {
-        compile(*variant->lowered->kernel, toolchain, &entry);
+        compile(*variant->lowered, toolchain, &entry);
         ++counters->compiled;
       }
       variant->directory = cache.store(key, entry);

@@ -46,7 +46,7 @@ struct Report {
   std::string kernel;  // the script's type name
   std::string config;  // the chosen candidate
   Ranking ranking = Ranking::single;
-  std::string note;     // e.g. "tuning in the background": what else is to be said of the ranking
+  std::string note;      // e.g. "tuning in the background": what else is to be said of the ranking
   bool partial = false;  // not every candidate has been tried: a budget was spent, or the tuning is still going on
   std::string device, driver, compiler;
   std::string bucket;                // the run-time sizes that the choice holds for, e.g. "m_size in (2048, 4096]"

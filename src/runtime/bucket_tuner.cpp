@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 
 #include "runtime/launch_notes.hpp"
 #include "runtime/parallel.hpp"
@@ -31,17 +32,16 @@ std::int64_t time_of_day() {
 class Turn {
  public:
   explicit Turn(const std::atomic<bool>* cancelled) : lock_(mutex(), std::defer_lock) {
-    while (!lock_.try_lock_for(std::chrono::milliseconds(20))) {
-      if (cancelled != nullptr && *cancelled) return;
-    }
+    while (!lock_.try_lock() && (cancelled == nullptr || !*cancelled))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
  private:
-  static std::timed_mutex& mutex() {
-    static std::timed_mutex one;
+  static std::mutex& mutex() {
+    static std::mutex one;
     return one;
   }
-  std::unique_lock<std::timed_mutex> lock_;
+  std::unique_lock<std::mutex> lock_;
 };
 
 bool same_state(const CandidateReport& a, const CandidateReport& b) {

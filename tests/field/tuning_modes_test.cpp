@@ -458,9 +458,9 @@ TEST(Background, DoesOneThingAfterTheOther) {
 
 TEST(Background, DropsWhatHasNotBegun) {
   std::atomic<int> done = 0;
+  Gate gate;
   {
     runtime::Background background;
-    Gate gate;
     background.submit([&](const std::atomic<bool>& cancelled) {
       gate.open();
       while (!cancelled) std::this_thread::yield();

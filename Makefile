@@ -2,11 +2,11 @@
 #   make demo   the Hopper matmul on the simulated Hopper: V0 under five schedules, then three faster versions
 #   make test   every check: format, g++ and clang builds, all tests, sanitizers, clang-tidy
 # JOBS=n sets the number of parallel jobs (default: all cores).
-.PHONY: help demo test build format tidy portable bench install clean
+.PHONY: help demo test build format tidy portable bench install package clean
 
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
-	@echo "  make build | format | tidy | portable | bench | install PREFIX=dir | clean"
+	@echo "  make build | format | tidy | portable | bench | install PREFIX=dir | package | clean"
 
 demo:
 	@tools/demo.sh
@@ -36,8 +36,12 @@ bench: build
 PREFIX ?= /usr/local
 install:
 	@tools/setup.sh build
-	@cmake --preset release && cmake --build --preset release --target tessera
+	@cmake --preset release && cmake --build --preset release --target installed
 	@cmake --install build/release --prefix $(PREFIX)
+
+# Debian packages and an archive of the sources, in build/package.
+package:
+	@tools/package.sh
 
 clean:
 	rm -rf build

@@ -1,22 +1,29 @@
 # Helpers that give every target the same language level, warnings and include folders.
 
+# A newer compiler warns of more: in somebody else's project that must not end the build.
+option(TESSERA_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
+
 add_library(tessera_flags INTERFACE)
 target_compile_features(tessera_flags INTERFACE cxx_std_20)
-target_compile_options(tessera_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -Wnon-virtual-dtor -Wimplicit-fallthrough
-                                               -Werror=unused-result)
+target_compile_options(tessera_flags INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${TESSERA_WERROR}>:-Werror>
+                                               -Wnon-virtual-dtor -Wimplicit-fallthrough -Werror=unused-result)
 target_compile_options(tessera_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Werror=reorder-init-list>)
 # g++ 12 sees overlapping copies in std::string's own operator+ (GCC bug 105651).
 target_compile_options(tessera_flags INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 target_include_directories(tessera_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 
+# What is installed names its own files relative to the tree, not where it was built.
+add_library(tessera_relative_names INTERFACE)
+target_compile_options(tessera_relative_names INTERFACE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+
 # tessera_component(name SOURCES a.cpp ... [DEPENDS other components] [LINK external libraries])
 # One folder of src/: an object library, and a static library of it for the component's own tests.
 function(tessera_component name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_library(tessera_${name}_objects OBJECT ${ARG_SOURCES})
-  target_link_libraries(tessera_${name}_objects PRIVATE tessera_flags ${ARG_LINK})
-  add_library(tessera_${name} STATIC $<TARGET_OBJECTS:tessera_${name}_objects>)
+  target_link_libraries(tessera_${name}_objects PRIVATE tessera_flags tessera_relative_names ${ARG_LINK})
+  add_library(tessera_${name} STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tessera_${name}_objects>)
   target_link_libraries(tessera_${name} PUBLIC tessera_flags ${ARG_LINK})
   foreach(dependency ${ARG_DEPENDS})
     target_link_libraries(tessera_${name} PUBLIC tessera_${dependency})

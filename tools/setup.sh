@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing. `setup.sh build` covers building and running; `setup.sh test` adds what
-# the checks need. Does nothing, and asks for no rights, where all is there.
+# the checks need, `setup.sh package` what Debian packages are made with. Does nothing, and asks for no rights, where all is there.
 set -euo pipefail
 
 build=(g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libxxhash-dev libcli11-dev libeigen3-dev libgtest-dev libgmock-dev
        librapidcheck-dev libbenchmark-dev ccache mold)
-checks=(clang clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 git python3)
+checks=(clang clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 git python3
+        pkg-config dpkg-dev file)
+packing=(dpkg-dev file)  # cpack looks with them for what a package depends on
 
 wanted=("${build[@]}")
-[ "${1:-build}" = test ] && wanted+=("${checks[@]}")
+case ${1:-build} in
+  test) wanted+=("${checks[@]}") ;;
+  package) wanted+=("${packing[@]}") ;;
+esac
 
 if ! command -v dpkg-query >/dev/null; then
   echo "This is no Debian system: taking it on trust that these are installed: ${wanted[*]}"

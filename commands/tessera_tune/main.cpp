@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "tessera/version.hpp"
 #include "tessera_tune/records.hpp"
 
 namespace {
@@ -44,6 +45,7 @@ void describe(CLI::App& app, Arguments& a) {
 int main(int argc, char** argv) try {
   Arguments a;
   CLI::App app{"Tuning records of Tessera kernels", "tessera-tune"};
+  app.set_version_flag("--version", std::string("tessera-tune ") + tessera::version());
   describe(app, a);
   try {
     app.parse(argc, argv);

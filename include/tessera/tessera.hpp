@@ -7,3 +7,4 @@
 #include "tessera/runtime/device.hpp"
 #include "tessera/runtime/kernel.hpp"
 #include "tessera/runtime/space.hpp"
+#include "tessera/version.hpp"

@@ -16,6 +16,7 @@
 #include "runtime/parallel.hpp"
 #include "sim/random.hpp"
 #include "sim/simulator.hpp"
+#include "support/byte_ranges.hpp"
 
 namespace tessera::detail {
 namespace {
@@ -27,29 +28,26 @@ class RunMemory {
  public:
   explicit RunMemory(const Launchable& launch) {
     const ir::thread::Kernel& kernel = *launch.kernel;
-    std::vector<std::size_t> pointers;
+    std::vector<ByteRange> pieces(kernel.params.size());
     for (std::size_t i = 0; i < kernel.params.size(); ++i) {
       arguments_.emplace_back();
       arguments_[i].integer = kernel.params[i].is_pointer ? 0 : launch.values[i];
-      if (kernel.params[i].is_pointer && launch.bytes[i] != 0) pointers.push_back(i);
+      if (kernel.params[i].is_pointer) pieces[i] = {static_cast<std::uintptr_t>(launch.values[i]), launch.bytes[i]};
     }
-    const auto begin = [&](std::size_t i) { return static_cast<std::uintptr_t>(launch.values[i]); };
-    std::sort(pointers.begin(), pointers.end(), [&](auto a, auto b) { return begin(a) < begin(b); });
-    for (std::size_t first = 0; first < pointers.size();) {
-      std::size_t last = first;
-      std::uintptr_t end = begin(pointers[first]) + launch.bytes[pointers[first]];
-      bool written = writes(kernel, pointers[first]);
-      while (last + 1 < pointers.size() && begin(pointers[last + 1]) < end) {
-        ++last;
-        end = std::max(end, begin(pointers[last]) + launch.bytes[pointers[last]]);
-        written = written || writes(kernel, pointers[last]);
-      }
-      const std::uintptr_t from = begin(pointers[first]);
-      std::byte* to = written ? copy(from, end - from) : reinterpret_cast<std::byte*>(from);
-      for (; first <= last; ++first) {
-        arguments_[pointers[first]].data = to + (begin(pointers[first]) - from);
-        arguments_[pointers[first]].bytes = launch.bytes[pointers[first]];
-      }
+    const MergedRanges merged = merge_overlapping(pieces);
+    std::vector<char> written(merged.ranges.size(), 0);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (merged.of[i] != MergedRanges::none && writes(kernel, i)) written[merged.of[i]] = 1;
+    }
+    std::vector<std::byte*> memory;
+    for (std::size_t r = 0; r < merged.ranges.size(); ++r) {
+      const ByteRange& range = merged.ranges[r];
+      memory.push_back(written[r] != 0 ? copy(range.begin, range.bytes) : reinterpret_cast<std::byte*>(range.begin));
+    }
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (merged.of[i] == MergedRanges::none) continue;
+      arguments_[i].data = memory[merged.of[i]] + merged.offset[i];
+      arguments_[i].bytes = pieces[i].bytes;
     }
   }
   std::span<const sim::Argument> arguments() const { return arguments_; }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/check.hpp"
+#include "tessera/version.hpp"
 
 namespace tessera {
 
@@ -122,6 +123,7 @@ int check_main(int argc, char** argv) {
       "simulated Hopper.\nExit code: 0 no finding, 1 findings, 2 wrong use, 3 a check could not run.",
       "tessera-check"};
   describe(app, arguments);
+  app.set_version_flag("--version", fmt::format("tessera-check {}", version()));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -2,6 +2,7 @@
 
 #include "check/hazard_text.hpp"
 #include "tessera/check.hpp"
+#include "tessera/version.hpp"
 
 namespace tessera {
 namespace {
@@ -41,9 +42,9 @@ ordered_json finding_json(const Finding& finding) {
 std::string CheckReport::json() const {
   ordered_json list = ordered_json::array();
   for (const Finding& finding : findings) list.push_back(finding_json(finding));
-  const ordered_json json = {{"tessera_check", format}, {"version", TESSERA_VERSION}, {"kernel", kernel},
-                             {"config", config},        {"clean", clean()},           {"schedules", schedules},
-                             {"blocks", blocks},        {"statements", statements},   {"waived", waived},
+  const ordered_json json = {{"tessera_check", format}, {"version", version()},     {"kernel", kernel},
+                             {"config", config},        {"clean", clean()},         {"schedules", schedules},
+                             {"blocks", blocks},        {"statements", statements}, {"waived", waived},
                              {"findings", list}};
   // Names and source lines are the user's, in whatever encoding: what is not UTF-8 must not throw.
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace);

@@ -9,6 +9,7 @@
 
 #include "check/hazard_text.hpp"
 #include "tessera/check.hpp"
+#include "tessera/version.hpp"
 
 namespace tessera {
 namespace {
@@ -159,10 +160,8 @@ ordered_json rules_json() {
 }  // namespace
 
 std::string CheckReport::sarif() const {
-  const ordered_json driver = {{"name", "tessera-check"},
-                               {"version", TESSERA_VERSION},
-                               {"semanticVersion", TESSERA_VERSION},
-                               {"rules", rules_json()}};
+  const ordered_json driver = {
+      {"name", "tessera-check"}, {"version", version()}, {"semanticVersion", version()}, {"rules", rules_json()}};
   const ordered_json root = {{"description", {{"text", "The folder that the compiler of the kernel was run in."}}}};
   const ordered_json properties = {
       {"kernel", kernel}, {"config", config}, {"schedules", schedules}, {"blocks", blocks}, {"statements", statements}};

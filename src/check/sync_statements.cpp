@@ -47,17 +47,21 @@ bool only_computes(const Stmt* s, const Stmt* sync) {
     case K::control_DeclareVar:
     case K::control_AssignVar:
     case K::thread_DeclareRegs:
+    case K::thread_CheckIndex:
     case K::thread_Comment: return true;
     case K::thread_WriteRegs: return sync->kind != K::thread_WgmmaFence && sync->kind != K::thread_WgmmaWait;
     default: return false;
   }
 }
-bool is_scalar(const Stmt* s) { return s->kind == StmtKind::control_Let || s->kind == StmtKind::thread_Comment; }
+bool is_scalar(const Stmt* s) {
+  return s->kind == StmtKind::control_Let || s->kind == StmtKind::thread_Comment ||
+         s->kind == StmtKind::thread_CheckIndex;
+}
 
 // Calls f with the expressions of a scalar, of a synchronisation statement, or of an If around such.
 template <class F>
 void for_each_expr(const Stmt* s, const F& f) {
-  match(s, overloaded{[&](const control::Let& n) { f(n.init); },
+  match(s, overloaded{[&](const control::Let& n) { f(n.init); }, [&](const thread::CheckIndex& n) { f(n.index); },
                       [&](const control::If& n) {
                         f(n.condition);
                         for (const Stmt* nested : n.then_body) for_each_expr(nested, f);

@@ -150,6 +150,7 @@ void StmtPrinter::statement(const Stmt* s) {
               call(s, proxy ? "fence_proxy_async_shared" : "fence_mbarrier_init", {}, n.reason);
             },
             [&](const thread::PrintThread& n) { print(n); },
+            [](const thread::CheckIndex&) {},  // for the simulator
             [&](const thread::Comment& n) {
               if (readable_) raw("// " + single_line(n.text));
             },

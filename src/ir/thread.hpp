@@ -135,6 +135,24 @@ struct PrintThread final : StmtOf<StmtKind::thread_PrintThread> {
       : StmtOf(l), pieces(std::move(p)), args(std::move(a)) {}
 };
 
+// For the simulator alone; nothing on a card: `index` (i32) is 0 .. count - 1 in every active thread. Stands before an
+// instruction that picks from an array by an index that is not known to be inside.
+struct CheckIndex final : StmtOf<StmtKind::thread_CheckIndex> {
+  const Expr* index;
+  std::int64_t count;
+  std::string what, where, help;  // "element", "in dimension 0 of 'ring'"
+  SourceLoc made;                 // the array
+  CheckIndex(SourceLoc l, const Expr* i, std::int64_t n, std::string what_, std::string where_, std::string help_,
+             SourceLoc made_)
+      : StmtOf(l),
+        index(i),
+        count(n),
+        what(std::move(what_)),
+        where(std::move(where_)),
+        help(std::move(help_)),
+        made(made_) {}
+};
+
 struct Comment final : StmtOf<StmtKind::thread_Comment> {
   std::string text;
   Comment(SourceLoc l, std::string t) : StmtOf(l), text(std::move(t)) {}
@@ -152,7 +170,8 @@ struct TensorMap {
   std::vector<const Expr*> strides_bytes;  // host-computable, i64; one for each dimension but the innermost
   std::vector<std::uint32_t> box;          // elements
   Swizzle swizzle = Swizzle::none;
-  SourceLoc loc;
+  SourceLoc loc;       // of the first copy that uses it
+  SourceLoc view_loc;  // where its view was made
 };
 
 // How far a view of a pointer parameter reaches; the launch checks the caller's buffer against it.

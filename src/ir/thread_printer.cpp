@@ -195,6 +195,9 @@ class Printer {
   }
   std::string instruction(const BarrierSync& n) { return fmt::format("barrier.sync {}, {} threads", n.id, n.threads); }
   std::string instruction(const WarpSync& n) { return fmt::format("warp.sync {:#010x}", n.mask); }
+  std::string instruction(const CheckIndex& n) {
+    return fmt::format("check {} {} {}: 0 .. {}", n.what, expr(n.index), n.where, n.count - 1);
+  }
   std::string instruction(const MbarrierInit& n) {
     return fmt::format("mbarrier.init [{}], {}", expr(n.address), n.count);
   }

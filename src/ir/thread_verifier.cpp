@@ -22,7 +22,8 @@
 //       coordinates i32
 //   T6  8-bit floats are moved, chosen between and cast, nothing else
 // Registers
-//   R1  indices are integers; where their bounds are known the elements lie within the array
+//   R1  indices are integers; where their bounds are known the elements lie within the array; one that the simulator
+//       checks is i32, into something
 //   R2  vector accesses are of 1, 2, 4, 8 or 16 bytes
 //   R3  fragments (ldmatrix, stmatrix, mma, wgmma) are of arrays of the type that the instruction says and begin a
 //       32-bit register

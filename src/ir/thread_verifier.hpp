@@ -83,6 +83,7 @@ class Verifier {
   void check(const BarrierSync& n);
   void check(const BarrierArrive& n);
   void check(const WarpSync& n);
+  void check(const CheckIndex& n);
   void check(const MbarrierInit& n);
   void check(const MbarrierArrive& n);
   void check(const MbarrierArriveExpectTx& n);

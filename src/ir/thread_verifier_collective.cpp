@@ -94,6 +94,12 @@ void Verifier::check(const BarrierArrive& n) { threads(n.id, 1, n.threads); }
 
 void Verifier::check(const WarpSync& n) { require(n.mask != 0, "I5", "warp.sync of no lane"); }
 
+void Verifier::check(const CheckIndex& n) {
+  expr(n.index, "the index");
+  require(n.index->type == DType::i32, "R1", "a checked index that is not i32");
+  require(n.count > 0, "R1", "an index into nothing");
+}
+
 void Verifier::check(const MbarrierInit& n) {
   address(n.address);
   count(n.count);

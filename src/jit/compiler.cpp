@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <vector>
 
+#include "jit/build_id.hpp"
 #include "jit/cubin_facts.hpp"
 #include "jit/dynamic_library.hpp"
 #include "tessera/core/error.hpp"
@@ -20,6 +23,8 @@ constexpr std::array flags = {"--gpu-architecture=sm_90a", "--std=c++17", "--fma
                               "--ptxas-options=-v"};
 // Where a driver is present newer versions keep a cache of their own, and what comes from there has an empty log.
 constexpr const char* no_cache = "--no-cache";
+// The ones among the variables that NVRTC reads which can change the code.
+constexpr std::array own_variables = {"NV_NVVM_VERSION", "NVRTC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS", "NVRTCWIZ"};
 constexpr int invalid_option = 5;  // NVRTC_ERROR_INVALID_OPTION
 
 struct Nvrtc {
@@ -111,6 +116,28 @@ std::string compiler_version() {
   int major = 0, minor = 0;
   if (!n.usable() || n.version(&major, &minor) != 0) return {};
   return fmt::format("NVRTC {}.{}", major, minor);
+}
+
+std::string compiler_library() {
+  return nvrtc().usable() ? file_of(reinterpret_cast<const void*>(nvrtc().compile)) : std::string();
+}
+
+std::string compiler_build() {
+  const Nvrtc& n = nvrtc();
+  int major = 0, minor = 0;
+  if (!n.usable() || n.version(&major, &minor) != 0) return {};
+  static const std::string builds = [&] {
+    const std::string path = compiler_library();
+    const auto beside = std::filesystem::path(path).parent_path();
+    const std::string builtins = build_id(beside / fmt::format("libnvrtc-builtins.so.{}.{}", major, minor));
+    return fmt::format("build {}, builtins {}", build_id(path), builtins.empty() ? "elsewhere" : builtins);
+  }();
+  std::string text = builds;
+  for (const char* name : own_variables) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') text += fmt::format(", {}={}", name, value);
+  }
+  return text;
 }
 
 std::string compiler_flags() { return fmt::format("{}", fmt::join(flags, " ")); }

@@ -29,6 +29,11 @@ struct Compiled {
 bool available(std::string* reason = nullptr);
 // e.g. "NVRTC 13.0"; part of the cache key. Empty if unavailable.
 std::string compiler_version();
+// What else decides what `compile` makes of a text, for the cache key: the build of the library (several have one
+// version) and of the one with its built-in functions, and the variables of the environment that NVRTC itself reads.
+std::string compiler_build();
+// The file of the library. Empty if unavailable.
+std::string compiler_library();
 // The flags that `compile` passes, part of the cache key.
 std::string compiler_flags();
 

@@ -11,7 +11,8 @@ namespace tessera::jit {
 namespace {
 
 // CUdevice_attribute, CUpointer_attribute and CUmemorytype, as far as they are used here.
-constexpr int attribute_multiprocessors = 16, attribute_l2_bytes = 38, attribute_major = 75, attribute_minor = 76;
+constexpr int attribute_multiprocessors = 16, attribute_l2_bytes = 38, attribute_major = 75, attribute_minor = 76,
+              attribute_bus = 33, attribute_device = 34, attribute_domain = 50;
 constexpr int pointer_memory_type = 2, pointer_is_managed = 8, pointer_ordinal = 9, pointer_range_start = 11,
               pointer_range_size = 12;
 constexpr unsigned memory_host = 1, memory_device = 2;
@@ -49,6 +50,17 @@ DeviceInfo device_info(int ordinal) {
   check_cuda(api.driver_version(&info.driver_version), "cuDriverGetVersion");
   info.driver_text = fmt::format("CUDA {}.{}", info.driver_version / 1000, info.driver_version % 1000 / 10);
   return info;
+}
+
+std::array<int, 3> device_bus(int ordinal) {
+  const DriverApi& api = require_device(ordinal);
+  CuDevice device = 0;
+  check_cuda(api.device_get(&device, ordinal), "cuDeviceGet");
+  std::array<int, 3> bus{};
+  const int attributes[] = {attribute_domain, attribute_bus, attribute_device};
+  for (std::size_t i = 0; i < bus.size(); ++i)
+    check_cuda(api.device_attribute(&bus[i], attributes[i], device), "cuDeviceGetAttribute");
+  return bus;
 }
 
 void require_hopper(int ordinal) {

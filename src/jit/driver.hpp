@@ -31,6 +31,8 @@ bool driver_available(std::string* reason = nullptr);
 int device_count();
 // Throws an unsupported Error, which says what was looked for, where, and what to do, without a driver or a device.
 DeviceInfo device_info(int ordinal);
+// PCI domain, bus and device: the same in every process, whatever the numbering.
+std::array<int, 3> device_bus(int ordinal);
 // Throws an unsupported Error unless the device has compute capability 9.0, the only one that sm_90a cubins run on.
 void require_hopper(int ordinal);
 

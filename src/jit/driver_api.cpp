@@ -25,7 +25,7 @@ const char* hint_for(CuResult code) {
     case 718:
     case 719:
       return "a kernel failed while it ran, and the CUDA context is lost; run the same program on the simulated Hopper "
-             "(Device::simulated), which names the line";
+             "(Device::sim()), which names the line";
     case 701: return "the launch needs more registers, threads or shared memory than the card has";
     case 912:
       return "the card cannot run so many CTAs of a cluster together: use a smaller cluster or less shared memory";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace tessera::kernels {
 
@@ -66,20 +67,23 @@ double estimate(const Extents& e, const PersistentConfig& c) {
   return std::max(cycles, memory_cycles(e) + fill_cycles) / clock_mhz + launch_us;
 }
 
-// Columns that leave through shared memory together: rows of at most 128 bytes, so that one swizzle covers them.
-int store_columns(int block_n, int out_bytes) {
+// Columns that leave through shared memory together: rows of at most 128 bytes, so that one swizzle covers them, that
+// divide the tile or, where only narrow ones do, leave a rest of it. In turns each consumer stages all of a tile's
+// rows: there half of that has to do.
+int store_columns(Consumers consumers, int block_n, int out_bytes) {
+  const int widest = 128 / out_bytes, wanted = consumers == Consumers::cooperative ? widest : widest / 2;
   int best = 8;
-  for (int s = 8; s <= 128 / out_bytes; s += 8) {
+  for (int s = 8; s <= widest; s += 8) {
     if (block_n % s == 0) best = s;
   }
-  return best;
+  return best >= wanted / 2 ? best : wanted;
 }
 
-// Buffers of half a tile's rows for each of two consumers, or of all rows.
+// Buffers of half a tile's rows for each of two consumers, or of all rows, and one for the rest of a tile.
 std::int64_t staging_bytes(const Extents& e, const PersistentConfig& c) {
   if (!by_tma(e.form)) return 0;
   const std::int64_t rows = c.consumers == Consumers::cooperative ? c.block_m : 2 * c.block_m;
-  return rows * c.buffers * c.store_n * e.out_bytes;
+  return rows * (c.buffers * c.store_n + c.block_n % c.store_n) * e.out_bytes;
 }
 
 int stages_beside(const Extents& e, const PersistentConfig& c) {
@@ -101,17 +105,18 @@ int group_of(const Extents& e, const PersistentConfig& c) {
   return best;
 }
 
-struct TileShape {
+// Tiles of these heights, as wide as the sums leave room for in the consumers' registers, in every width that wgmma has
+// between: which width leaves the last round of tiles nearly full depends on the problem.
+struct TileFamily {
   Consumers consumers;
-  int m, n;
+  int m, most_n;
 };
-constexpr TileShape persistent_tiles[] = {
-    {Consumers::cooperative, 128, 256}, {Consumers::cooperative, 256, 128}, {Consumers::cooperative, 128, 200},
-    {Consumers::cooperative, 128, 192}, {Consumers::cooperative, 128, 128}, {Consumers::cooperative, 128, 64},
-    {Consumers::ping_pong, 128, 64},    {Consumers::ping_pong, 128, 96},    {Consumers::ping_pong, 128, 128},
-    {Consumers::ping_pong, 128, 144},   {Consumers::ping_pong, 128, 160},   {Consumers::ping_pong, 128, 168},
-    {Consumers::ping_pong, 128, 192},   {Consumers::ping_pong, 128, 200},   {Consumers::ping_pong, 64, 64},
-    {Consumers::ping_pong, 64, 128},    {Consumers::ping_pong, 64, 192},    {Consumers::ping_pong, 64, 256}};
+constexpr TileFamily persistent_families[] = {{Consumers::cooperative, 128, 256},
+                                              {Consumers::cooperative, 256, 128},
+                                              {Consumers::ping_pong, 128, 200},
+                                              {Consumers::ping_pong, 64, 256}};
+constexpr int least_n = 64;
+constexpr std::size_t widths_a_family = 3;  // of each cluster size, the fastest by the model
 
 // Rows of b are the tensor cores' rows, rows of a their columns.
 double estimate(const Extents& e, const SplitConfig& c, int splits) {
@@ -153,26 +158,42 @@ Extents extents_of(const Problem& p, int sms) {
   return {p.m, p.n, p.k, size_of(p.in), size_of(p.out), p.a.by_k, p.b.by_k, p.form, p.steps, sms};
 }
 
+namespace {
+
+// The configuration of that tile; none if it does not fit the problem or the machine.
+std::optional<PersistentConfig> persistent_config(const Extents& e, Consumers consumers, int m, int n, int cluster) {
+  if (!e.b_by_k && n % 64 != 0) return {};  // whole panels
+  const bool wide = consumers == Consumers::ping_pong && m * n > 128 * 160;
+  // An epilogue that reads, or works on many values at once, leaves no room for the widest sums.
+  if (wide && e.steps.code() > 1) return {};
+  // The 40 registers that these sums leave to the producer are too few for ptxas here: it spills some bytes.
+  if (wide && (cluster == 1 || (e.in_bytes == 1 && n > 192))) return {};
+  PersistentConfig c{consumers, m, n, 128 / e.in_bytes, 0, cluster, 8, 0, 1};
+  c.store_n = store_columns(consumers, n, e.out_bytes);
+  c.group = group_of(e, c);
+  c.stages = stages_beside(e, c);
+  if (c.consumers == Consumers::cooperative) {  // a second buffer, unless it costs a stage
+    c.buffers = 2;
+    if (stages_beside(e, c) < c.stages) c.buffers = 1;
+  }
+  if (c.stages < 2 || (cluster == 2 && e.m <= c.block_m)) return {};
+  return c;
+}
+
+}  // namespace
+
 std::vector<Estimated<PersistentConfig>> persistent_candidates(const Extents& e) {
   std::vector<Estimated<PersistentConfig>> result;
-  for (const TileShape& tile : persistent_tiles) {
-    if (!e.b_by_k && tile.n % 64 != 0) continue;  // whole panels
-    const bool wide = tile.consumers == Consumers::ping_pong && tile.m * tile.n > 128 * 160;
-    // An epilogue that reads, or works on many values at once, leaves no room for the widest sums.
-    if (wide && e.steps.code() > 1) continue;
+  for (const TileFamily& family : persistent_families) {
     for (const int cluster : {1, 2}) {
-      // The 40 registers that these sums leave to the producer are too few for ptxas here: it spills some bytes.
-      if (wide && (cluster == 1 || (e.in_bytes == 1 && tile.n == 200))) continue;
-      PersistentConfig c{tile.consumers, tile.m, tile.n, 128 / e.in_bytes, 0, cluster, 8, 0, 1};
-      c.store_n = store_columns(tile.n, e.out_bytes);
-      c.group = group_of(e, c);
-      c.stages = stages_beside(e, c);
-      if (c.consumers == Consumers::cooperative) {  // a second buffer, unless it costs a stage
-        c.buffers = 2;
-        if (stages_beside(e, c) < c.stages) c.buffers = 1;
+      std::vector<Estimated<PersistentConfig>> widths;
+      for (int n = family.most_n; n >= least_n; n -= 8) {
+        const auto c = persistent_config(e, family.consumers, family.m, n, cluster);
+        if (c) widths.push_back({*c, estimate(e, *c)});
       }
-      if (c.stages < 2 || (cluster == 2 && e.m <= c.block_m)) continue;
-      result.push_back({c, estimate(e, c)});
+      sort(widths);
+      widths.resize(std::min(widths.size(), widths_a_family));
+      result.insert(result.end(), widths.begin(), widths.end());
     }
   }
   sort(result);

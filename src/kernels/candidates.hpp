@@ -37,7 +37,8 @@ struct Estimated {
   double us = 0;
 };
 
-// All configurations of the kernel that fit, the fastest first. Never empty.
+// Configurations of the kernel that fit, the fastest first: of each height, kind of consumers and cluster size the
+// three best widths. Never empty.
 std::vector<Estimated<PersistentConfig>> persistent_candidates(const Extents& e);
 
 // The same for one number of splits, or for all that make sense: those of SplitMatmul and of what follows it.

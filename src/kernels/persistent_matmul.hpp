@@ -2,6 +2,9 @@
 // full, two consumer warpgroups multiply, either both on one tile or in turns on tiles of their own.
 #pragma once
 
+#include <numeric>
+#include <vector>
+
 #include "kernels/configs.hpp"
 #include "kernels/epilogue.hpp"
 #include "kernels/operand.hpp"
@@ -34,7 +37,7 @@ struct PersistentMatmul : Script {
     const Operand<In> a(a_ptr, m_size, k_size, a_pitch, a_by_k, stages, block_m, block_k);
     const Operand<In> b(b_ptr, n_size, k_size, b_pitch, b_by_k, stages, block_n, block_k);
     const Epilogue<Out> epilogue(m_size, n_size, form, steps, c_rows, c_columns, alpha, beta, c_ptr, bias_ptr);
-    auto sc = shared_tensor<Out>({2, buffers, across ? store_n : rows, across ? rows : store_n});
+    const Staging sc = make_staging(rows, across);
     UnrolledPipeline ring(stages, cdiv(k_size, block_k), {.consumer_warps = turns ? 4 : 8, .cluster = cluster_m > 1});
     GroupedTiles tiles(cdiv(m_size, block_m), cdiv(n_size, block_n), group, {.cluster = cluster_m});
     auto turn = mbarrier.alloc({4, 4});  // of consumers in turns: an arrival of each warp of the one before
@@ -65,6 +68,20 @@ struct PersistentMatmul : Script {
   }
 
  private:
+  // Where results wait for the engine: store_n columns at a time, and what these leave of the tile's columns.
+  struct Staging {
+    SharedTensor whole;
+    std::vector<SharedTensor> rest;  // one or none
+  };
+  Staging make_staging(int rows, bool across) const {
+    const auto tiles = [&](int count, int columns) {
+      return shared_tensor<Out>({2, count, across ? columns : rows, across ? rows : columns});
+    };
+    Staging result{tiles(config.buffers, config.store_n), {}};
+    if (const int rest = config.block_n % config.store_n; rest != 0) result.rest.push_back(tiles(1, rest));
+    return result;
+  }
+
   void produce(const UnrolledPipeline& ring, const GroupedTiles& tiles, const Operand<In>& a,
                const Operand<In>& b) const {
     for (auto tile : tiles) {
@@ -93,7 +110,7 @@ struct PersistentMatmul : Script {
 
   void take_turns(int me, const UnrolledPipeline& ring, const GroupedTiles& tiles, const Operand<In>& a,
                   const Operand<In>& b, const RegisterTensor& acc, const BarrierArray& turn,
-                  const Epilogue<Out>& epilogue, const SharedTensor& sc) const {
+                  const Epilogue<Out>& epilogue, const Staging& sc) const {
     Var<UInt32> round = 0u;
     if (me == 1) ring.skip_consumer();
     for (auto tile : tiles.turns(me, 2)) {
@@ -108,31 +125,41 @@ struct PersistentMatmul : Script {
     }
   }
 
+  // How many stores were sent since the last one from the memory that part `part` uses: of this tile, or of the one
+  // before.
+  int stores_since_last_use(int part) const {
+    const int whole = config.block_n / config.store_n, parts = cdiv(config.block_n, config.store_n);
+    if (part >= whole) return parts;
+    if (part >= config.buffers) return config.buffers;
+    const int last = whole - 1 - (whole - 1 - part) % config.buffers;
+    return part + parts - last;
+  }
+
   // Finishes the sums and stores them at [row, column], store_n columns at a time; these in pieces, so that few
   // registers are in use beside the sums.
-  void send(const Epilogue<Out>& epilogue, const RegisterTensor& acc, const SharedTensor& sc, int me, const Int32& row,
+  void send(const Epilogue<Out>& epilogue, const RegisterTensor& acc, const Staging& sc, int me, const Int32& row,
             const Int32& column) const {
     const auto rows = static_cast<int>(acc.shape()[0]);
-    const int store_n = config.store_n, piece = epilogue.piece(store_n, acc), pieces = store_n / piece;
+    const int piece = epilogue.piece(std::gcd(config.store_n, config.block_n), acc);
     const bool across = by_columns(epilogue.form());
-    const int parts = config.block_n / store_n;
-    for (int part = 0; part < parts; ++part) {
-      const Int32 first = column + part * store_n;
+    for (int begin = 0; begin < config.block_n; begin += config.store_n) {
+      const int part = begin / config.store_n, columns = std::min(config.store_n, config.block_n - begin);
+      const int pieces = columns / piece;
+      const Int32 first = column + begin;
       std::vector<typename Epilogue<Out>::Addends> addends;
       for (int i = 0; i < pieces; ++i) addends.push_back(epilogue.load(row, first + i * piece, rows, piece));
       const auto finished = [&](int i) {
-        const RegisterTensor sums = acc.split(1, config.block_n / piece)[part * pieces + i];
+        const RegisterTensor sums = acc.split(1, config.block_n / piece)[begin / piece + i];
         return epilogue.finish(sums, addends[static_cast<std::size_t>(i)]);
       };
       if (!by_tma(epilogue.form())) {
         for (int i = 0; i < pieces; ++i) epilogue.store(finished(i), row, first + i * piece);
         continue;
       }
-      const SharedTensor staging = sc[me][part % config.buffers];
+      const SharedTensor staging = columns < config.store_n ? sc.rest[0][me][0] : sc.whole[me][part % config.buffers];
       const SharedTensor tile = across ? staging.transpose() : staging;
-      // The last store from here has left: the one before the last, unless an odd number of parts makes them the same.
-      const bool last = config.buffers == 1 || (part == 0 && parts % 2 == 1);
-      if (auto _ = single_thread(0)) tma.wait_group(last ? 0 : 1, {.read = true});
+      // The last store from here has left.
+      if (auto _ = single_thread(0)) tma.wait_group(stores_since_last_use(part) - 1, {.read = true});
       sync();
       for (int i = 0; i < pieces; ++i) store_shared(tile.split(1, pieces)[i], finished(i));
       fence.proxy_async();

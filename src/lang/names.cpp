@@ -7,6 +7,8 @@
 #include <mutex>
 #include <optional>
 
+#include "support/source_file.hpp"
+
 namespace tessera::lang {
 namespace {
 
@@ -21,7 +23,7 @@ std::shared_ptr<const Lines> lines_of(const char* path) {
   auto& entry = files[path];
   if (!entry) {
     auto lines = std::make_shared<Lines>();
-    std::ifstream file(path);
+    std::ifstream file = support::open_source(path);
     for (std::string line; lines->size() < 1'000'000 && std::getline(file, line);) lines->push_back(line);
     entry = lines;
   }

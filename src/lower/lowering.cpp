@@ -6,6 +6,7 @@
 
 #include "ir/register_file.hpp"
 #include "lower/index_math.hpp"
+#include "passes/index_bounds.hpp"
 #include "passes/shared_views.hpp"
 #include "passes/walk.hpp"
 
@@ -64,6 +65,9 @@ void lower_if(Lowering& l, const control::If& s) {
 
 void Lowering::statement(Stmt* s) {
   Lowering& l = *this;
+  for (const passes::IndexUse& use : passes::uncertain_indices(s)) {
+    emit<thread::CheckIndex>(s->loc, use.index, use.count, use.what, use.where, use.help, use.made);
+  }
   match(s, overloaded{
                [&](const control::Let& n) { emit<control::Let>(n.loc, n.value, n.init); },
                [&](const control::DeclareVar& n) { emit<control::DeclareVar>(n.loc, n.var, n.init); },

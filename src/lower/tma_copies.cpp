@@ -72,6 +72,7 @@ std::uint32_t tensor_map(Lowering& l, const Copy& s, const std::vector<std::int6
   map.base_offset = view.base_offset;
   map.swizzle = static_cast<thread::Swizzle>(swizzle);
   map.loc = s.loc;
+  map.view_loc = view.loc;
   for (std::size_t d = view.shape.size(); d-- > 0;) {
     map.dims.push_back(view.shape[d]);
     if (d + 1 < view.shape.size()) map.strides_bytes.push_back(x.mul(view.strides[d], size_of(view.type)));

@@ -8,7 +8,6 @@
 
 #include "runtime/launch_notes.hpp"
 #include "runtime/parallel.hpp"
-#include "runtime/tune_executor.hpp"
 #include "tune/tuner.hpp"
 
 namespace tessera::runtime {
@@ -87,6 +86,7 @@ TuningOutcome BucketTuner::run(RuntimeArguments arguments) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].kernel) launches_[i] = note_launch(memory, arguments, *entries[i].kernel, *task_.device, task_.call);
   }
+  trial_ = task_.device->start_trial();  // comes up while the candidates compile
   compile();
   prune_flaws();
   if (in_order().empty()) throw tune::no_candidate(task_.rows, task_.kernel, task_.loc);
@@ -176,18 +176,16 @@ void BucketTuner::prune_flaws() {
 
 // Leaves `measured` false if there is no clock, or no room for the copies that the candidates write to.
 void BucketTuner::measure(RuntimeArguments arguments) {
-  std::unique_ptr<TuneExecutor> executor;
-  std::vector<TuneExecutor::Entry> entries(task_.variants.size());
+  std::unique_ptr<CandidateExecutor> executor;
+  std::vector<Entry> entries(task_.variants.size());
   const Turn turn(cancelled_);
   if (cancelled()) return;
   try {
-    std::unique_ptr<Timer> timer = task_.device->make_timer();
-    if (!timer) return;
     for (const std::size_t i : in_order())
       entries[i] = {task_.variants[i].lowered->kernel, task_.variants[i].executable.get()};
     task_.device->synchronize();  // the candidates read the caller's inputs
-    executor =
-        std::make_unique<TuneExecutor>(*task_.device, std::move(timer), arguments, std::move(entries), task_.call);
+    executor = trial::make_executor(*task_.device, std::move(trial_), arguments, entries, task_.call, &outcome_.remark);
+    if (!executor) return;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::device) throw;
     outcome_.note = "not measured: " + first_message(error);

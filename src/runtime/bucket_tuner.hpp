@@ -11,6 +11,7 @@
 #include "runtime/progress.hpp"
 #include "runtime/record_store.hpp"
 #include "runtime/variant.hpp"
+#include "trial/isolated_executor.hpp"
 
 namespace tessera::runtime {
 
@@ -37,6 +38,7 @@ struct TuningOutcome {
   bool measured = false;  // else `note` says why not, and no winner has been chosen
   bool partial = false;
   std::string note, record_path;
+  std::string remark;  // on how it was measured
   std::uint64_t compiled = 0, cache_hits = 0, timed = 0;
 };
 
@@ -76,6 +78,7 @@ class BucketTuner {
   std::vector<trial::Job> launches_;
   std::vector<CandidateReport> saved_;  // as they were then
   BuildCounters counters_;
+  std::unique_ptr<trial::Session> trial_;
   TuningOutcome outcome_;
 };
 

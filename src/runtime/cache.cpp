@@ -2,107 +2,48 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "runtime/hash.hpp"
+#include "runtime/cache_entry.hpp"
+#include "runtime/cache_settings.hpp"
+#include "runtime/cache_upkeep.hpp"
 #include "runtime/progress.hpp"
 
 namespace tessera::runtime {
 namespace fs = std::filesystem;
-using nlohmann::ordered_json;
+using State = EntryCheck::State;
 
 namespace {
 
-constexpr int format_version = 1;
-constexpr const char* manifest_name = "manifest.json";
-constexpr const char* cubin_name = "kernel.cubin";
+constexpr std::int64_t use_is_noted_every_ns = std::int64_t{3600} * 1'000'000'000;
+constexpr int attempts = 3;  // at what another process changes under our hands
 
-ordered_json facts_json(const jit::CubinFacts& f) {
-  return {{"registers", f.registers},
-          {"spill_store_bytes", f.spill_store_bytes},
-          {"spill_load_bytes", f.spill_load_bytes},
-          {"stack_bytes", f.stack_bytes},
-          {"static_shared_bytes", f.static_shared_bytes},
-          {"remarks", f.remarks}};
+// True the first time that this process asks about `what`.
+bool first_time(const std::string& what) {
+  static std::mutex mutex;
+  static std::set<std::string> known;
+  const std::lock_guard lock(mutex);
+  return known.insert(what).second;
 }
 
-jit::CubinFacts facts_from(const ordered_json& j) {
-  jit::CubinFacts f;
-  f.registers = j.at("registers").get<int>();
-  f.spill_store_bytes = j.at("spill_store_bytes").get<int>();
-  f.spill_load_bytes = j.at("spill_load_bytes").get<int>();
-  f.stack_bytes = j.at("stack_bytes").get<int>();
-  f.static_shared_bytes = j.at("static_shared_bytes").get<int>();
-  f.remarks = j.at("remarks").get<std::vector<std::string>>();
-  return f;
+// Names what stands at a path until something else does.
+std::string incarnation(const fs::path& path, const FileFacts& facts) {
+  return fmt::format("{} {} {} {}", path.string(), facts.device, facts.inode, facts.changed_ns);
 }
 
-// The content of a file of the entry, if length and checksum are those of the manifest.
-std::optional<std::string> checked_file(const fs::path& directory, const ordered_json& files, const char* name) {
-  const ordered_json& expected = files.at(name);
-  std::optional<std::string> content = read_file(directory / name);
-  if (!content || content->size() != expected.at("bytes").get<std::size_t>()) return std::nullopt;
-  if (hash_hex(*content) != expected.at("xxh3").get<std::string>()) return std::nullopt;
-  return content;
-}
+bool same_incarnation(const FileFacts& a, const FileFacts& b) { return a.same_file(b) && a.changed_ns == b.changed_ns; }
 
-std::optional<CacheEntry> read_entry(const fs::path& directory, const std::string& key, bool want_cubin) {
-  const std::optional<std::string> sealed = read_file(directory / manifest_name);
-  if (!sealed) return std::nullopt;
-  const std::optional<std::string> text = unseal(*sealed);
-  if (!text) return std::nullopt;
-  const ordered_json manifest = ordered_json::parse(*text);
-  if (manifest.at("format") != format_version || manifest.at("key") != key) return std::nullopt;
-  const ordered_json& files = manifest.at("files");
-  CacheEntry entry;
-  entry.directory = directory;
-  entry.kernel = manifest.at("kernel").get<std::string>();
-  entry.config = manifest.at("config").get<std::string>();
-  entry.target = manifest.at("target").get<std::string>();
-  const auto take = [&](const char* name, std::string* out) {
-    std::optional<std::string> content = checked_file(directory, files, name);
-    if (content) *out = std::move(*content);
-    return content.has_value();
-  };
-  if (!take("kernel.cu", &entry.cuda) || !take("tile.txt", &entry.tile_text)) return std::nullopt;
-  if (!take("thread.txt", &entry.thread_text) || !take("compiler.log", &entry.compiled.log)) return std::nullopt;
-  if (want_cubin) {
-    std::string cubin;
-    if (!files.contains(cubin_name) || !take(cubin_name, &cubin)) return std::nullopt;
-    entry.compiled.cubin.assign(cubin.begin(), cubin.end());
-    entry.compiled.facts = facts_from(manifest.at("facts"));
-  }
-  return entry;
-}
-
-bool whole(const fs::path& directory, const std::string& key, bool want_cubin) {
-  try {
-    return read_entry(directory, key, want_cubin).has_value();
-  } catch (const ordered_json::exception&) {  // well-formed JSON of another shape: damaged all the same
-    return false;
-  }
+void note_use(const fs::path& path) {
+  FileFacts facts;
+  FileSystem& system = file_system();
+  if (system.facts(path, true, &facts) == 0 && now_ns() - facts.modified_ns > use_is_noted_every_ns) system.touch(path);
 }
 
 }  // namespace
-
-std::string seal(const std::string& json_object) {
-  ordered_json json = ordered_json::parse(json_object);
-  json.erase("checksum");
-  json["checksum"] = hash_hex(json.dump());
-  return json.dump(2) + "\n";
-}
-
-std::optional<std::string> unseal(std::string_view text) {
-  ordered_json json = ordered_json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("checksum") || !json["checksum"].is_string()) return std::nullopt;
-  const auto expected = json["checksum"].get<std::string>();
-  json.erase("checksum");
-  std::string plain = json.dump();
-  if (hash_hex(plain) != expected) return std::nullopt;
-  return plain;
-}
 
 Cache::Cache(fs::path root) : root_(std::move(root)) {}
 
@@ -120,102 +61,153 @@ fs::path Cache::default_root() {
 fs::path Cache::directory(const std::string& key) const { return root_ / "kernels" / key; }
 fs::path Cache::record_path(const std::string& key) const { return root_ / "tuning" / (key + ".json"); }
 
-void Cache::unwritable() const {
-  warn_once(
-      fmt::format("the kernel cache {} cannot be written; kernels are compiled anew in every process "
+void Cache::trouble(const char* what, const fs::path& path, int error) const {
+  if (!first_time("trouble " + root_.string())) return;
+  warn(
+      fmt::format("the kernel cache {} cannot be {} ({}: {}); kernels are compiled anew in every process "
                   "(set TESSERA_CACHE_DIR to a folder of yours)",
-                  root_.string()));
+                  root_.string(), what, path.string(), error_text(error)));
 }
 
 bool Cache::prepare(const char* folder) const {
   if (root_.empty()) return false;
-  std::error_code code;
-  fs::create_directories(root_ / folder, code);
-  if (code) unwritable();
-  return !code;
+  const int error = make_directories(root_ / folder);
+  if (error != 0) trouble("written", root_ / folder, error);
+  return error == 0;
 }
 
 std::optional<CacheEntry> Cache::load(const std::string& key, bool want_cubin, bool quiet) const {
   if (root_.empty()) return std::nullopt;
   const fs::path path = directory(key);
-  std::error_code code;
-  if (!fs::exists(path, code)) return std::nullopt;
-  std::optional<CacheEntry> entry;
-  try {
-    entry = read_entry(path, key, want_cubin);
-  } catch (const ordered_json::exception&) {  // whole JSON of another form: damaged all the same
+  FileSystem& system = file_system();
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    FileFacts before, after;
+    const int error = -system.facts(path, false, &before);
+    if (error == ENOENT || error == ENOTDIR) return std::nullopt;
+    CacheEntry entry;
+    EntryCheck check{State::unreadable, {}, error};
+    if (error == 0) check = read_entry(path, key, want_cubin ? Cubin::required : Cubin::unwanted, &entry);
+    if (check.state == State::whole) {
+      note_use(path / manifest_name);
+      return entry;
+    }
+    // Evicted or replaced while it was read?
+    const int later = -system.facts(path, false, &after);
+    if (later == ENOENT) return std::nullopt;
+    if (error == 0 && later == 0 && !same_incarnation(before, after)) continue;
+    if (check.error == ESTALE) continue;
+    if (check.state == State::unreadable) {
+      trouble("read", path, check.error);
+    } else if (!quiet && first_time(incarnation(path, before))) {
+      warn(fmt::format("the cache entry {} is damaged; it is written anew ({})", path.string(), check.why));
+    }
+    return std::nullopt;
   }
-  if (!entry && !quiet) warn(fmt::format("the cache entry {} is damaged; it is written anew", path.string()));
-  return entry;
+  return std::nullopt;
+}
+
+// One rename makes the entry visible. Where something stands in the way, it is another process's whole entry, which
+// stays, or damaged, and goes.
+int Cache::publish(const fs::path& draft, const std::string& key, bool cubin) const {
+  const fs::path path = directory(key);
+  int error = 0;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    error = -file_system().rename(draft, path);
+    if (error != EEXIST && error != ENOTEMPTY && error != ENOTDIR && error != EISDIR) return error;
+    CacheEntry there;
+    const EntryCheck check = read_entry(path, key, cubin ? Cubin::required : Cubin::unwanted, &there);
+    if (check.state == State::whole) {
+      remove_tree(draft);
+      return 0;
+    }
+    if (check.state == State::unreadable && check.error != EIO) return check.error;  // another user's, say
+    if (check.state != State::missing) remove_entry(root_, path);
+  }
+  return error;
 }
 
 fs::path Cache::store(const std::string& key, const CacheEntry& entry) const {
   if (!prepare("drafts") || !prepare("kernels")) return {};
   const fs::path draft = root_ / "drafts" / private_name();
-  const fs::path path = directory(key);
-  std::error_code code;
-  std::string why;
-  fs::create_directory(draft, code);
-  const std::string cubin(entry.compiled.cubin.begin(), entry.compiled.cubin.end());
-  std::vector<std::pair<const char*, const std::string*>> files = {{"kernel.cu", &entry.cuda},
-                                                                   {"tile.txt", &entry.tile_text},
-                                                                   {"thread.txt", &entry.thread_text},
-                                                                   {"compiler.log", &entry.compiled.log}};
-  if (!cubin.empty()) files.emplace_back(cubin_name, &cubin);
-  ordered_json manifest = {{"format", format_version},
-                           {"key", key},
-                           {"kernel", entry.kernel},
-                           {"config", entry.config},
-                           {"target", entry.target}};
-  bool good = !code;
-  for (const auto& [name, content] : files) {
-    manifest["files"][name] = {{"bytes", content->size()}, {"xxh3", hash_hex(*content)}};
-    good = good && write_file(draft / name, *content, &why);
-  }
-  manifest["facts"] = facts_json(entry.compiled.facts);
-  good = good && write_file(draft / manifest_name, seal(manifest.dump()), &why);
-  if (good) {
-    fs::rename(draft, path, code);
-    if (code && whole(path, key, !cubin.empty())) {  // another process has just published it
-      fs::remove_all(draft, code);
-      return path;
-    }
-    if (code && fs::exists(path)) {  // damaged
-      const fs::path old = root_ / "drafts" / private_name();
-      fs::rename(path, old, code);
-      fs::rename(draft, path, code);
-      std::error_code ignored;
-      fs::remove_all(old, ignored);
-    }
-    good = !code;
-  }
-  if (!good) {
-    unwritable();
-    fs::remove_all(draft, code);
+  std::uint64_t bytes = 0;
+  int error = write_entry(draft, key, entry, &bytes);
+  if (error == 0) error = publish(draft, key, !entry.compiled.cubin.empty());
+  if (error != 0) {
+    remove_tree(draft);
+    trouble("written", directory(key), error);
     return {};
   }
-  return path;
+  note_stored(root_, bytes);
+  return directory(key);
 }
 
 FileLock Cache::lock(const std::string& key) const {
   if (!prepare("locks")) return FileLock(fs::path());
-  return FileLock(root_ / "locks" / (key + ".lock"));
+  FileLock lock(root_ / "locks" / (key + ".lock"), lock_patience());
+  if (!lock.slow_holder().empty()) {
+    warn_once(
+        fmt::format("{} has been preparing a kernel in the cache {} for more than {} s and may have stopped; this "
+                    "process prepares the kernel itself (TESSERA_CACHE_WAIT sets the number of seconds)",
+                    lock.slow_holder(), root_.string(), static_cast<double>(lock_patience().count()) / 1000));
+  } else if (lock.state() == FileLock::State::none) {
+    const int error = lock.error();
+    if (error == ENOLCK || error == ENOTSUP || error == ENOSYS) {
+      if (first_time("trouble " + root_.string())) {
+        warn(
+            fmt::format("the file system of the kernel cache {} has no locks ({}); processes that start together may "
+                        "compile the same kernel",
+                        root_.string(), error_text(error)));
+      }
+    } else if (error != ESTALE) {
+      trouble("written", root_ / "locks", error);
+    }
+  }
+  return lock;
+}
+
+void Cache::upkeep() const {
+  if (root_.empty()) return;
+  const std::uint64_t limit = cache_size_limit();
+  if (upkeep_is_due(read_ledger(root_), limit, now_ns() / 1'000'000'000)) keep_up(root_, limit);
 }
 
 std::optional<std::string> Cache::load_record(const std::string& key) const {
   if (root_.empty()) return std::nullopt;
   const fs::path path = record_path(key);
-  const std::optional<std::string> text = read_file(path);
-  if (!text) return std::nullopt;
-  std::optional<std::string> plain = unseal(*text);
-  if (!plain) warn(fmt::format("the tuning record {} is damaged; the kernel is tuned anew", path.string()));
-  return plain;
+  std::string text;
+  EntryCheck check = read_record(path, key, &text);
+  if (check.error == ESTALE) check = read_record(path, key, &text);
+  if (check.state == State::whole) {
+    note_use(path);
+    return text;
+  }
+  FileFacts facts;
+  if (check.state == State::unreadable) {
+    trouble("read", path, check.error);
+  } else if (check.state == State::damaged && file_system().facts(path, false, &facts) == 0 &&
+             first_time(incarnation(path, facts))) {
+    warn(fmt::format("the tuning record {} is damaged; the kernel is tuned anew ({})", path.string(), check.why));
+  }
+  return std::nullopt;
 }
 
 void Cache::store_record(const std::string& key, std::string_view text) const {
   if (!prepare("tuning")) return;
-  std::string why;
-  if (!replace_file(record_path(key), seal(std::string(text)), &why)) unwritable();
+  std::string why, sealed;
+  try {
+    sealed = sealed_record(key, text);
+  } catch (const nlohmann::json::exception& error) {
+    warn_once(fmt::format("a tuning record is not kept, it is no JSON object: {}", error.what()));
+    return;
+  }
+  if (replace_file(record_path(key), sealed, &why)) {
+    note_stored(root_, sealed.size());
+  } else if (first_time("trouble " + root_.string())) {
+    warn(
+        fmt::format("the kernel cache {} cannot be written ({}); kernels are tuned anew in every process "
+                    "(set TESSERA_CACHE_DIR to a folder of yours)",
+                    root_.string(), why));
+  }
 }
 
 }  // namespace tessera::runtime

@@ -7,6 +7,8 @@ using namespace ir;
 
 namespace {
 
+constexpr unsigned char nan_byte = 0xff;  // a NaN in every floating-point type
+
 void mark_reads(const Block& body, const thread::Kernel& kernel, std::vector<bool>& read) {
   for (const Stmt* s : body) {
     if (const auto* loop = as<control::For>(s)) mark_reads(loop->body, kernel, read);
@@ -35,15 +37,16 @@ CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>
   CandidateMemory result;
   result.reach.resize(arguments.size());
   result.written.resize(arguments.size());
-  std::vector<bool> read(arguments.size());
+  std::vector<bool> read(arguments.size()), floating(arguments.size());
   const std::vector<std::int64_t> values = scalar_values(arguments);
   for (const Entry& entry : entries) {
     if (!entry.kernel) continue;
     mark_reads(entry.kernel->body, *entry.kernel, read);
     for (const std::uint32_t param : entry.kernel->written_params) result.written[param] = true;
     for (std::uint32_t i = 0; i < arguments.size(); ++i) {
-      if (entry.kernel->params[i].is_pointer)
-        result.reach[i] = std::max(result.reach[i], reached_bytes(*entry.kernel, values, i, device.sm_count()));
+      if (!entry.kernel->params[i].is_pointer) continue;
+      floating[i] = is_float(entry.kernel->params[i].type);
+      result.reach[i] = std::max(result.reach[i], reached_bytes(*entry.kernel, values, i, device.sm_count()));
     }
   }
   std::vector<ByteRange> pieces(arguments.size());
@@ -54,12 +57,13 @@ CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>
     pieces[i] = {reinterpret_cast<std::uintptr_t>(value.pointer), result.reach[i]};
   }
   MergedRanges merged = merge_overlapping(pieces);
-  for (const ByteRange& range : merged.ranges) result.regions.push_back({range, false, false});
+  for (const ByteRange& range : merged.ranges) result.regions.push_back({.range = range});
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (merged.of[i] == MergedRanges::none) continue;
     CandidateMemory::Region& region = result.regions[merged.of[i]];
     region.read = region.read || read[i];
     region.written = region.written || result.written[i];
+    if (floating[i]) region.poison = nan_byte;
   }
   result.region = std::move(merged.of);
   result.offset = std::move(merged.offset);

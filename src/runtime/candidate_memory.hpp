@@ -22,6 +22,9 @@ struct CandidateMemory {
   struct Region {
     ByteRange range;
     bool read = false, written = false;  // by any candidate
+    // Shows that an element was not written: NaNs; for integers alone a number that hardly anybody computes (-1 is
+    // common).
+    unsigned char poison = 0xa5;
   };
   std::vector<Region> regions;
   std::vector<std::size_t> reach;   // of a parameter: bytes that views of any candidate reach; 0 for scalars

@@ -285,6 +285,7 @@ void Specialisation::install(Bucket* bucket, TuningOutcome outcome) {
   bucket->ranking = Report::Ranking::measured;
   bucket->partial = outcome.partial;
   bucket->record_path = std::move(outcome.record_path);
+  bucket->remark = std::move(outcome.remark);
   for (PlanSlot& slot : slots_) {
     if (slot.bucket == bucket) slot.executable = nullptr;
   }

@@ -6,8 +6,10 @@
 
 #include "cuda/printer.hpp"
 #include "jit/compiler.hpp"
+#include "runtime/cache.hpp"
 #include "runtime/device_state.hpp"
 #include "tessera/core/error.hpp"
+#include "trial/session.hpp"
 
 namespace tessera::detail {
 namespace {
@@ -17,6 +19,7 @@ class CudaExecutable final : public runtime::Executable {
   CudaExecutable(int device, const ir::thread::Kernel& kernel, const std::vector<char>& cubin)
       : module_(device, cubin, cuda::function_name(kernel), kernel.shared_bytes,
                 {kernel.cluster, kernel.dependent_launch}),
+        cubin_(cubin),
         threads_(static_cast<unsigned>(kernel.warps) * 32) {}
 
   void launch(const runtime::LaunchPlan& plan, void* stream) const override {
@@ -25,9 +28,11 @@ class CudaExecutable final : public runtime::Executable {
     module_.launch(grid, threads_, const_cast<void**>(plan.params.data()), stream);
   }
   bool blocking() const override { return false; }
+  std::span<const char> image() const override { return cubin_; }
 
  private:
   jit::Module module_;
+  std::vector<char> cubin_;
   unsigned threads_;
 };
 
@@ -105,6 +110,11 @@ class CudaDevice final : public DeviceState {
     return jit::is_device_pointer(ordinal_, pointer, what);
   }
 
+  std::size_t bytes_from(const void* pointer) const override {
+    const std::size_t bytes = jit::allocation_bytes_from(ordinal_, pointer);
+    return bytes != 0 ? bytes : DeviceState::bytes_from(pointer);
+  }
+
   void encode(const ir::thread::TensorMap& map, const runtime::ResolvedMap& resolved,
               jit::EncodedTensorMap* out) const override {
     *out = jit::encode_tensor_map(ordinal_, map, reinterpret_cast<void*>(static_cast<std::uintptr_t>(resolved.base)),
@@ -116,6 +126,16 @@ class CudaDevice final : public DeviceState {
   }
   std::unique_ptr<runtime::Timer> make_timer() override {
     return std::make_unique<CudaTimer>(ordinal_, info_.l2_bytes);
+  }
+  std::unique_ptr<trial::Session> start_trial() override {
+    if (!trial::wanted_by_environment()) return trial::Session::switched_off("TESSERA_TRIAL=0");
+    trial::Settings settings;
+    settings.limit = trial::limit_by_environment(settings.limit);
+    const std::filesystem::path root = runtime::Cache::default_root();
+    if (!root.empty()) settings.folder = root / "programs";
+    settings.ordinal = ordinal_;
+    settings.bus = jit::device_bus(ordinal_);
+    return std::make_unique<trial::Session>(settings);
   }
 
  private:

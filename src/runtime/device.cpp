@@ -8,6 +8,7 @@
 #include "jit/driver.hpp"
 #include "runtime/device_state.hpp"
 #include "tessera/core/error.hpp"
+#include "trial/session.hpp"
 
 namespace tessera {
 
@@ -33,3 +34,9 @@ int Device::ordinal() const { return state_->ordinal(); }
 void Device::synchronize() const { state_->synchronize(); }
 
 }  // namespace tessera
+
+namespace tessera::detail {
+
+std::unique_ptr<trial::Session> DeviceState::start_trial() { return nullptr; }
+
+}  // namespace tessera::detail

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@
 #include "jit/driver.hpp"
 #include "runtime/tensor_map.hpp"
 #include "tessera/runtime/device.hpp"
+
+namespace tessera::trial {
+class Session;
+}
 
 namespace tessera::runtime {
 
@@ -33,6 +38,8 @@ class Executable {
   virtual void launch(const LaunchPlan& plan, void* stream) const = 0;
   // Whether `launch` returns when the kernel has finished, so that the caller need not keep its locks.
   virtual bool blocking() const = 0;
+  // The cubin that another process can load; empty where there is none.
+  virtual std::span<const char> image() const { return {}; }
 };
 
 // Measures launches on a device that has a clock.
@@ -85,6 +92,9 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
                                                     const std::vector<char>& cubin) = 0;
   // Null for a device without a clock.
   virtual std::unique_ptr<runtime::Timer> make_timer() = 0;
+  // A process in which candidates can trap and hang without harm, on its way up; null where candidates run in this one.
+  // Throws a user Error for environment variables that say nothing.
+  virtual std::unique_ptr<trial::Session> start_trial();
 
   std::atomic<std::uint64_t> seeds{0};  // default seeds handed out so far
 };

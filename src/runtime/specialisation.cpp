@@ -190,6 +190,7 @@ Report Specialisation::report(const Bucket* bucket) const {
   for (const Diagnostic& remark : winner.lowered->remarks)
     report.remarks.push_back(format_diagnostic(remark, "remark"));
   for (const std::string& remark : winner.row.remarks) report.remarks.push_back(remark);
+  if (!bucket->remark.empty()) report.remarks.push_back(bucket->remark);
   return report;
 }
 

@@ -31,6 +31,7 @@ struct Bucket {
   std::string record_path;
   std::string note;      // as in Report
   bool partial = false;  // as in Report
+  std::string remark;    // on how it was measured
 };
 
 std::int64_t bucket_bound(std::int64_t value);

@@ -15,7 +15,7 @@ std::shared_ptr<const Toolchain> real_toolchain() {
       [](const ir::thread::Kernel& kernel, bool readable) { return cuda::print(kernel, {.readable = readable}); },
       [](const ir::thread::Kernel& kernel) { return ir::thread::to_string(kernel); },
       [](const std::string& source, const std::string& kernel) { return jit::compile(source, kernel); },
-      [] { return jit::compiler_version() + " " + jit::compiler_flags(); }});
+      [] { return jit::compiler_version() + " (" + jit::compiler_build() + ") " + jit::compiler_flags(); }});
   return instance;
 }
 

@@ -7,6 +7,7 @@
 #include "cuda/printer.hpp"
 #include "ir/register_file.hpp"
 #include "runtime/hash.hpp"
+#include "tessera/version.hpp"
 
 namespace tessera::runtime {
 using Status = CandidateReport::Status;
@@ -16,6 +17,8 @@ namespace {
 constexpr std::uint32_t shared_limit = 232448;  // dynamic shared memory of a block on sm_90
 constexpr int register_limit = 255;
 constexpr const char* architecture = "sm_90a";
+// Changes with how `build` turns a kernel into an entry: its files, its facts, the retries of `compile`.
+constexpr const char* entry_format = "entry 2";
 
 std::string first_message(const Error& error) {
   return error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
@@ -136,7 +139,11 @@ void judge(Variant* variant) {
 
 std::string target_text(const Toolchain& toolchain, const detail::DeviceState& device) {
   return fmt::format("{}; {}; Tessera {}", device.needs_cubin() ? toolchain.compiler() : "sources only", architecture,
-                     TESSERA_VERSION);
+                     version());
+}
+
+std::string entry_key(const LoweredVariant& lowered, const std::string& target) {
+  return Hasher().add(entry_format).add(lowered.kernel->name).add(lowered.canonical).add(target).hex();
 }
 
 std::unique_ptr<Executable> load(const Variant& variant, detail::DeviceState& device, const std::vector<char>& cubin) {
@@ -147,12 +154,11 @@ std::unique_ptr<Executable> load(const Variant& variant, detail::DeviceState& de
 jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain& toolchain, const Cache& cache,
                     const detail::DeviceState& device, BuildCounters* counters) {
   const std::string target = target_text(toolchain, device);
-  const std::string key =
-      Hasher().add(variant->lowered->kernel->name).add(variant->lowered->canonical).add(target).hex();
+  const std::string key = entry_key(*variant->lowered, target);
   const bool cubin = device.needs_cubin();
   std::optional<CacheEntry> found = cache.load(key, cubin);
   if (!found) {
-    const FileLock lock = cache.lock(key);
+    std::optional<FileLock> lock(cache.lock(key));
     found = cache.load(key, cubin, true);  // another process may have made it meanwhile
     if (!found) {
       CacheEntry entry = make_entry(*variant, kernel, target, toolchain);
@@ -162,6 +168,8 @@ jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain
       }
       variant->directory = cache.store(key, entry);
       take_facts(entry.compiled.facts, &variant->row);
+      lock.reset();  // nobody is to wait while the cache is looked after
+      if (!variant->directory.empty()) cache.upkeep();
       return std::move(entry.compiled);
     }
   }

@@ -52,6 +52,9 @@ void judge(Variant* variant);
 
 // What the key of a cache entry depends on beside the kernel's text.
 std::string target_text(const Toolchain& toolchain, const detail::DeviceState& device);
+// The key: a hash of everything that the binary depends on (the kernel's name, which is the function's, its canonical
+// text and the target) and of nothing else.
+std::string entry_key(const LoweredVariant& lowered, const std::string& target);
 
 struct BuildCounters {
   std::atomic<std::uint64_t> compiled{0}, cache_hits{0};

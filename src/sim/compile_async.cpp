@@ -45,6 +45,7 @@ void for_each_expr(const Stmt* s, const std::function<void(const Expr*)>& visit)
                       [&](const thread::TmaPrefetchBox& x) {
                         for (const Expr* e : x.coords) f(e);
                       },
+                      [&](const thread::CheckIndex& x) { f(x.index); },
                       [&](const thread::PrintThread& x) {
                         for (const Expr* e : x.args) f(e);
                       },
@@ -62,6 +63,10 @@ void Compiler::barrier_instruction(const Stmt* s) {
                       [&](const thread::SetMaxRegisters&) { emit(Op::set_registers, s); },
                       [&](const thread::WarpSync&) { emit(Op::warp_sync, s); },
                       [&](const thread::Fence&) { emit(Op::fence, s); },
+                      [&](const thread::CheckIndex& x) {
+                        operands.value = evaluate_lanes(x.index);
+                        emit(Op::check_index, s, std::move(operands));
+                      },
                       [&](const thread::MbarrierInit& x) {
                         address(x.address);
                         emit(Op::mbarrier_init, s, std::move(operands));

@@ -126,6 +126,7 @@ class Cta {
   void cluster_arrive(Warp& warp, const Instr& in);
   bool cluster_wait(Warp& warp, const Instr& in);
   bool set_registers(Warp& warp, const Instr& in);
+  void check_index(const Warp& warp, const Instr& in) const;
   void print(Warp& warp, const Instr& in);
   Cta& peer(const Site& site, std::uint32_t rank, const char* what);
   void land(std::size_t index, std::uint32_t rows);

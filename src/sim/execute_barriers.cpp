@@ -65,6 +65,18 @@ void Cta::warp_sync(const Warp& warp, const Instr& in) {
        "move it out of the conditional code");
 }
 
+void Cta::check_index(const Warp& warp, const Instr& in) const {
+  const auto& stmt = *static_cast<const ir::thread::CheckIndex*>(in.stmt);
+  const auto* index = warp.at<std::int32_t>(operands(in).value);
+  for (std::uint32_t lanes = warp.active; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    if (index[lane] >= 0 && index[lane] < stmt.count) continue;
+    fail(Hazard::out_of_bounds, site(warp, in, lane),
+         fmt::format("{} {} {}: 0 to {} are possible", stmt.what, index[lane], stmt.where, stmt.count - 1), stmt.help,
+         {{stmt.made, "made here"}});
+  }
+}
+
 void Cta::mbarrier_update(Warp& warp, const Instr& in) {
   const Operands& ops = operands(in);
   const auto* address = warp.at<std::uint32_t>(ops.address);

@@ -224,6 +224,7 @@ bool Cta::statement(Warp& warp, const Instr& in) {
       warp.waiting_since = ~0ULL;
       return wait_in(warp, WarpState::at_mbarrier, mbarrier_wait(warp, in));
     case Op::fence: fence(warp, in); break;
+    case Op::check_index: check_index(warp, in); break;
     case Op::print: print(warp, in); break;
     default: return async_statement(warp, in);
   }

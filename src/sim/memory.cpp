@@ -88,7 +88,7 @@ std::byte* MemorySystem::access_global_async(const Site& site, const MapInfo& ma
                      write ? "store writes" : "copy reads", offset, offset + bytes - 1,
                      program_.kernel->params[param].name, buffer.bytes),
          fmt::format("the view {} reaches past the buffer: pass a larger buffer or smaller sizes", map.map->name),
-         {{map.map->loc, "the view is declared here"}});
+         {{map.map->view_loc, "the view is declared here"}});
   }
   return buffer.data + first;
 }

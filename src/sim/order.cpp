@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "support/byte_ranges.hpp"
+
 namespace tessera::sim {
 
 namespace {
@@ -35,19 +37,21 @@ Order::Order(const Program& program, std::vector<Finding>& findings, std::string
 
 void Order::find_memories() {
   const auto& buffers = program_.buffers;
-  const auto begin = [&](std::uint32_t p) { return reinterpret_cast<std::uintptr_t>(buffers[p].data); };
-  std::vector<std::uint32_t> pointers;
+  std::vector<ByteRange> pieces(memory_.size());
   for (std::uint32_t p = 0; p < memory_.size(); ++p) {
     memory_[p].memory = p;
-    if (buffers[p].data != nullptr && buffers[p].bytes != 0) pointers.push_back(p);
+    if (buffers[p].data != nullptr) pieces[p] = {reinterpret_cast<std::uintptr_t>(buffers[p].data), buffers[p].bytes};
   }
-  std::sort(pointers.begin(), pointers.end(), [&](auto a, auto b) { return begin(a) < begin(b); });
-  std::uintptr_t end = 0;
-  for (std::size_t i = 0; i < pointers.size(); ++i) {
-    const std::uint32_t p = pointers[i];
-    if (i != 0 && begin(p) < end) memory_[p].memory = memory_[pointers[i - 1]].memory;
-    memory_[p].begin = begin(p) - begin(memory_[p].memory);
-    end = std::max(end, begin(p) + buffers[p].bytes);
+  const MergedRanges merged = merge_overlapping(pieces);
+  std::vector<std::uint32_t> first(merged.ranges.size(), no_param);
+  for (std::uint32_t p = 0; p < memory_.size(); ++p) {
+    if (merged.of[p] == MergedRanges::none || merged.offset[p] != 0) continue;
+    if (std::uint32_t& one = first[merged.of[p]]; one == no_param) one = p;
+  }
+  for (std::uint32_t p = 0; p < memory_.size(); ++p) {
+    if (merged.of[p] == MergedRanges::none) continue;
+    memory_[p].memory = first[merged.of[p]];
+    memory_[p].begin = merged.offset[p];
   }
   std::vector<char> written(memory_.size(), 0);
   for (const std::uint32_t p : program_.kernel->written_params) written[memory_[p].memory] = 1;

@@ -77,6 +77,7 @@ enum class Op : std::uint8_t {
   cluster_wait,
   nothing,  // a hint without an effect that anybody could see
   fence,
+  check_index,
   print,
   end
 };

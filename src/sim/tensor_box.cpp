@@ -16,7 +16,7 @@ layout::SwizzleMode mode_of(const MapInfo& map) { return static_cast<layout::Swi
 void check_map(const Site& site, const MapInfo& m) {
   const auto reject = [&](const std::string& why) {
     fail(Hazard::misuse, site, fmt::format("the tensor map of {} is not valid: {}", m.map->name, why), {},
-         {{m.map->loc, "the view is declared here"}});
+         {{m.map->view_loc, "the view is declared here"}});
   };
   if (m.base == nullptr) reject("its pointer is null");
   if (reinterpret_cast<std::uintptr_t>(m.base) % 16 != 0) reject("its base address is not a multiple of 16 bytes");

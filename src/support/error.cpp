@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iterator>
 #include <string>
+
+#include "support/source_file.hpp"
 
 namespace tessera {
 namespace {
@@ -20,7 +21,7 @@ void append_located(std::string& out, const SourceLoc& loc, const char* severity
 
 std::string source_line(const SourceLoc& loc) {
   if (!loc.known()) return {};
-  std::ifstream file(loc.file);
+  std::ifstream file = support::open_source(loc.file);
   std::string line;
   for (std::uint32_t n = 0; n < loc.line; ++n) {
     if (!std::getline(file, line)) return {};

@@ -341,6 +341,10 @@ const std::vector<Broken>& broken() {
          in_cluster(b);
          b.add<thread::MbarrierArrive>(b.shared(), 1U, b.u32(2));
        }},
+      {"R1", "a checked index that is not i32",
+       [](Builder& b) { b.add<thread::CheckIndex>(b.u32(0), std::int64_t{4}, "element", "", "", SourceLoc()); }},
+      {"R1", "an index into nothing",
+       [](Builder& b) { b.add<thread::CheckIndex>(b.i32(0), std::int64_t{0}, "element", "", "", SourceLoc()); }},
       {"I5", "no lane", [](Builder& b) { b.add<thread::WarpSync>(0U); }},
       {"I5", "1 pieces for 1 arguments",
        [](Builder& b) { b.add<thread::PrintThread>(std::vector<std::string>{"x"}, std::vector{b.thread_idx()}); }},

@@ -57,6 +57,7 @@ TEST(Limits, AnAccumulatorThatCannotFit) {
 
 // One TMA copy of a tile of `rows` by `columns` from a view with rows of `pitch` elements.
 struct Copy : Script {
+  static constexpr int view_line = __LINE__ + 7;
   int rows, columns, pitch;
   bool row_major = false;
   Copy(int r, int c, int p, bool plain = false) : rows(r), columns(c), pitch(p), row_major(plain) {}
@@ -75,6 +76,18 @@ struct Copy : Script {
     store_global(global_view(out, {rows, columns}), load_shared(tile), {0, 0});
   }
 };
+
+// Where the simulator refuses what a copy does, it names the copy and shows where the view was made.
+TEST(Limits, ATmaCopyPastTheBuffer) {
+  const passes::Lowered lowered = build(Copy(8, 64, 64), {0, 0});
+  std::vector<float16> in(7 * 64), out(8 * 64);
+  const std::string text = error_of([&] {
+    sim::run(lowered.kernel, std::vector{argument(in), argument(out)}, with(all_schedules().front()));
+  });
+  EXPECT_THAT(text, HasSubstr("the view view_map reaches past the buffer"));
+  EXPECT_THAT(text,
+              HasSubstr("limits_test.cpp:" + std::to_string(Copy::view_line) + ": note: the view is declared here"));
+}
 
 TEST(Limits, TmaRowStridesAreMultiplesOf16Bytes) {
   EXPECT_THAT(refusal(Copy(8, 64, 100), 2),

@@ -5,9 +5,9 @@
 #include "cuda/printer.hpp"
 #include "jit/compiler.hpp"
 #include "kernels/executor.hpp"
-#include "kernels/programs.hpp"
 #include "matmul_case.hpp"
 #include "passes/pipeline.hpp"
+#include "program_constants.hpp"
 
 namespace tessera::testing {
 namespace {
@@ -34,14 +34,6 @@ void expect_clean(const detail::Program& program, const std::vector<std::int64_t
   }
 }
 
-Extents square(std::int64_t m, std::int64_t nk, const EpilogueSteps& steps = {}) {
-  Extents e;
-  e.m = m;
-  e.n = e.k = nk;
-  e.steps = steps;
-  return e;
-}
-
 // Every `step`-th of the candidates, beginning with the best one.
 template <class Config>
 std::vector<Config> sample(const std::vector<Estimated<Config>>& candidates, std::size_t count, std::size_t step) {
@@ -50,17 +42,6 @@ std::vector<Config> sample(const std::vector<Estimated<Config>>& candidates, std
     result.push_back(candidates[i].config);
   }
   return result;
-}
-
-std::vector<std::int64_t> persistent_constants(const Extents& e) {
-  std::vector<std::int64_t> constants(17);
-  constants[1] = e.n;
-  constants[2] = e.k;
-  constants[3] = e.a_by_k;
-  constants[4] = e.b_by_k;
-  constants[5] = static_cast<int>(e.form);
-  constants[6] = e.steps.code();
-  return constants;
 }
 
 TEST(Compile, PersistentMatmul) {
@@ -108,28 +89,22 @@ TEST(Compile, SplitMatmul) {
         const auto choice =
             std::find_if(choices.begin(), choices.end(), [&](const SplitChoice& c) { return c.splits == splits; });
         ASSERT_NE(choice, choices.end());
-        std::vector<std::int64_t> constants = persistent_constants(e);
-        constants.insert(constants.begin() + 7, splits);
-        constants.push_back(0);
+        const std::vector<std::int64_t> constants = split_constants(e, splits);
         expect_clean(split_program(DType::f16, DType::f16, sample(choice->candidates, 2, 1)), constants);
       }
     }
   }
-  expect_clean(reduce_program(DType::bf16),
-               {0, 4096, static_cast<int>(OutputForm::rows_tma), 7, 6, 0, 0, 0, 0, 0, 0, 0});
+  expect_clean(reduce_program(DType::bf16), reduce_constants(4096, {true, true, true}, 6));
 }
 
 TEST(Compile, PitchMatmulAndPackRows) {
   if (!can_compile()) return;
   for (const OperandOrder order : {OperandOrder::by_k, OperandOrder::by_rows, OperandOrder::strided}) {
     const Extents e = square(4095, 4095);
-    std::vector<std::int64_t> constants(19);
-    constants[1] = constants[2] = 4095;
-    constants[3] = constants[4] = static_cast<int>(order);
-    constants[5] = static_cast<int>(OutputForm::rows);
+    const std::vector<std::int64_t> constants = pitch_constants(e, order);
     expect_clean(pitch_program(DType::f16, DType::f16, sample(pitch_candidates(e), 4, 1)), constants);
     expect_clean(pitch_program(DType::f8e4m3, DType::f16, sample(pitch_candidates(e), 1, 1)), constants);
-    for (const int bytes : {1, 2}) expect_clean(pack_program(bytes), {0, 0, static_cast<int>(order), 0, 0, 0, 0, 0});
+    for (const int bytes : {1, 2}) expect_clean(pack_program(bytes), pack_constants(order));
   }
 }
 

@@ -67,7 +67,29 @@ TYPED_TEST(Configs, OfPersistentMatmul) {
       if (this->HasFailure()) return;
     }
   }
-  EXPECT_GE(seen, 24U);
+  EXPECT_GE(seen, 18U);
+}
+
+// The widths that other problems get, each once at one of the four lengths.
+TYPED_TEST(Configs, OfPersistentMatmulInEveryWidth) {
+  std::set<std::string> seen;
+  std::set<int> widths;
+  Extents e = this->extents(true, true, OutputForm::rows_tma);
+  for (e.n = 264; e.n <= 8192; e.n = e.n * 5 / 4 / 8 * 8 + 24) {
+    for (const auto& [config, us] : persistent_candidates(e)) {
+      const std::string name = "tile " + std::to_string(config.block_m) + "x" + std::to_string(config.block_n) +
+                               ", cluster " + std::to_string(config.cluster) + ", consumers " +
+                               std::to_string(static_cast<int>(config.consumers));
+      if (!seen.insert(name).second) continue;
+      widths.insert(config.block_n);
+      const auto counts = this->counts(config.stages);
+      const int blocks = *std::next(counts.begin(), static_cast<std::ptrdiff_t>(seen.size() % counts.size()));
+      const auto make = [config = config](const Problem& p) { return make_persistent(p, {config}); };
+      this->run(make, config.block_m + 8, config.block_n + 16, blocks * config.block_k, {}, {}, false, name);
+      if (this->HasFailure()) return;
+    }
+  }
+  EXPECT_GE(widths.size(), 20U);
 }
 
 // More tiles than SMs, odd numbers of them, and all that an epilogue does.

@@ -29,10 +29,11 @@ TEST(Model, PersistentCandidatesFitAndAreSorted) {
         last = us;
         const std::int64_t ring = std::int64_t{c.stages} * (c.block_m + c.block_n) * c.block_k * in_bytes;
         const int rows = c.consumers == Consumers::ping_pong ? 2 * c.block_m : c.block_m;
-        EXPECT_LE(ring + rows * c.buffers * c.store_n * out_bytes, shared_limit);
+        const int staged = c.buffers * c.store_n + c.block_n % c.store_n;
+        EXPECT_LE(ring + rows * staged * out_bytes, shared_limit);
         EXPECT_EQ(c.block_k * in_bytes, 128);
-        EXPECT_EQ(c.block_n % c.store_n, 0);
         EXPECT_EQ(c.store_n % 8, 0);
+        EXPECT_EQ(c.block_n % c.store_n % 8, 0);
         EXPECT_LE(c.store_n * out_bytes, 128);
         EXPECT_EQ(c.group % c.cluster, 0);
         EXPECT_GE(c.stages, 2);
@@ -85,6 +86,17 @@ TEST(Model, SharesALongKAmongTheSMsThatTilesLeaveIdle) {
 TEST(Model, LargeSquaresGetLargeTiles) {
   const PersistentConfig best = persistent_candidates(problem(8192, 8192, 8192)).front().config;
   EXPECT_GE(best.block_m * best.block_n, 128 * 160);
+}
+
+// The SMs' rounds of tiles are what counts: some width leaves the last one nearly full.
+TEST(Model, WidthsFollowTheProblem) {
+  for (const auto& [m, n] : {std::pair{4096, 2112}, std::pair{8192, 1280}, std::pair{4096, 7168}}) {
+    const PersistentConfig best = persistent_candidates(problem(m, n, 8192)).front().config;
+    const auto rounds_up = [](double a, double b) { return std::ceil(a / b); };
+    const double tiles = rounds_up(m, best.block_m) * rounds_up(n, best.block_n);
+    const double computed = rounds_up(tiles, 132) * 132 * best.block_m * best.block_n;
+    EXPECT_LT(computed, 1.06 * m * n) << best.block_m << "x" << best.block_n;
+  }
 }
 
 }  // namespace

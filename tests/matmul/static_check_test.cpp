@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/candidates.hpp"
-#include "kernels/programs.hpp"
+#include "program_constants.hpp"
 
 namespace tessera::testing {
 namespace {
@@ -20,14 +19,6 @@ void expect_clean(const detail::Program& program, const std::vector<std::int64_t
   }
 }
 
-Extents square(std::int64_t m, std::int64_t nk, const EpilogueSteps& steps = {}) {
-  Extents e;
-  e.m = m;
-  e.n = e.k = nk;
-  e.steps = steps;
-  return e;
-}
-
 // Some of the candidates, the best and the worst among them.
 template <class Config>
 std::vector<Config> sample(const std::vector<Estimated<Config>>& candidates, std::size_t count) {
@@ -36,17 +27,6 @@ std::vector<Config> sample(const std::vector<Estimated<Config>>& candidates, std
     result.push_back(candidates[i * (candidates.size() - 1) / std::max<std::size_t>(count - 1, 1)].config);
   }
   return result;
-}
-
-std::vector<std::int64_t> persistent_constants(const Extents& e) {
-  std::vector<std::int64_t> constants(17);
-  constants[1] = e.n;
-  constants[2] = e.k;
-  constants[3] = e.a_by_k;
-  constants[4] = e.b_by_k;
-  constants[5] = static_cast<int>(e.form);
-  constants[6] = e.steps.code();
-  return constants;
 }
 
 TEST(LibraryInTheText, PersistentMatmul) {
@@ -77,25 +57,19 @@ TEST(LibraryInTheText, SplitMatmul) {
   for (const int m : {1, 256}) {
     const Extents e = square(m, 4096, {true, true, true, Activation::silu});
     for (const SplitChoice& choice : split_candidates(e)) {
-      std::vector<std::int64_t> constants = persistent_constants(e);
-      constants.insert(constants.begin() + 7, choice.splits);
-      constants.push_back(0);
+      const std::vector<std::int64_t> constants = split_constants(e, choice.splits);
       expect_clean(split_program(DType::f16, DType::f16, sample(choice.candidates, 2)), constants);
     }
   }
-  expect_clean(reduce_program(DType::bf16),
-               {0, 4096, static_cast<int>(OutputForm::rows_tma), 7, 6, 0, 0, 0, 0, 0, 0, 0});
+  expect_clean(reduce_program(DType::bf16), reduce_constants(4096, {true, true, true}, 6));
 }
 
 TEST(LibraryInTheText, PitchMatmulAndPackRows) {
   for (const OperandOrder order : {OperandOrder::by_k, OperandOrder::by_rows, OperandOrder::strided}) {
     const Extents e = square(4095, 4095);
-    std::vector<std::int64_t> constants(19);
-    constants[1] = constants[2] = 4095;
-    constants[3] = constants[4] = static_cast<int>(order);
-    constants[5] = static_cast<int>(OutputForm::rows);
+    const std::vector<std::int64_t> constants = pitch_constants(e, order);
     expect_clean(pitch_program(DType::f16, DType::f16, sample(pitch_candidates(e), 3)), constants);
-    for (const int bytes : {1, 2}) expect_clean(pack_program(bytes), {0, 0, static_cast<int>(order), 0, 0, 0, 0, 0});
+    for (const int bytes : {1, 2}) expect_clean(pack_program(bytes), pack_constants(order));
   }
 }
 

@@ -1,0 +1,10 @@
+# Run by cpack between staging and packing: the licence of each Debian package, as /usr/share/doc/PACKAGE/copyright.
+if(NOT CPACK_GENERATOR STREQUAL "DEB")
+  return()
+endif()
+foreach(component ${CPACK_COMPONENTS_ALL})
+  string(TOUPPER ${component} upper)
+  set(folder ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr/share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
+  file(READ ${CPACK_RESOURCE_FILE_LICENSE} licence)
+  file(WRITE ${folder}/copyright "Copyright: ${CPACK_PACKAGE_VENDOR}\nLicense: Apache-2.0\n\n${licence}")
+endforeach()

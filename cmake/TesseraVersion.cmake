@@ -1,0 +1,12 @@
+# TESSERA_VERSION, read from the public header, so that programs and packages say the same.
+set(header ${CMAKE_CURRENT_LIST_DIR}/../include/tessera/version.hpp)
+set(TESSERA_VERSION "")
+foreach(part major minor patch)
+  file(STRINGS ${header} line REGEX "^inline constexpr int version_${part} = [0-9]+")
+  if(NOT line MATCHES "= ([0-9]+)")
+    message(FATAL_ERROR "${header} has no line 'inline constexpr int version_${part} = NUMBER;'")
+  endif()
+  list(APPEND TESSERA_VERSION ${CMAKE_MATCH_1})
+endforeach()
+list(JOIN TESSERA_VERSION . TESSERA_VERSION)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})

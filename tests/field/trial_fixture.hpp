@@ -1,0 +1,112 @@
+// Kernels whose candidates are lines for the driver of trial_driver.cpp, tuned on Device::cuda over that driver.
+#pragma once
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+
+#include "runtime/device_state.hpp"
+#include "trial/session.hpp"
+#include "unit/runtime_fixture.hpp"
+
+namespace tessera::test {
+
+// Sets an environment variable for the life of the object.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
+  ~Environment() { ::unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+};
+
+inline std::size_t open_descriptors() {
+  const auto files = fs::directory_iterator("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+inline bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+// One kernel: y[0..n) from x[0..n), its candidates by name; what each of them does is its `text`.
+struct Subject {
+  std::shared_ptr<FakeWorld> world = std::make_shared<FakeWorld>();
+  DType type = DType::f32;
+
+  explicit Subject(DType t = DType::f32) : type(t) {
+    world->build = [t](const std::string& config, ir::thread::Kernel& kernel) {
+      auto& pool = kernel.context->expr;
+      const ir::Expr* n = pool.cast(DType::i64, pool.leaf(ir::ExprKind::param, DType::i32, 0));
+      kernel.grid = {n, pool.i64(1), pool.i64(1)};
+      kernel.views = {{"gx", 1, t, {n}, n, {}}, {"gy", 2, t, {n}, n, {}}};
+      if (config == "far") kernel.views[1].elements = pool.i64(std::int64_t{1} << 31);
+      kernel.written_params = {2};
+      auto* regs = kernel.context->new_regs(t, 1, "r", {});
+      kernel.body.push_back(kernel.context->arena.make<ir::thread::LoadGlobalVector>(
+          SourceLoc{}, ir::thread::RegRef{regs, pool.i32(0)}, 1, 1U, pool.i64(0), nullptr));
+    };
+  }
+  Subject& candidate(const std::string& name, const std::string& act) {
+    world->behaviours[name].text = act;
+    return *this;
+  }
+  std::unique_ptr<detail::KernelImpl> make() const {
+    using detail::ParamKind;
+    auto chain = std::make_shared<runtime::Toolchain>(*fake_toolchain(world));
+    chain->compile = [inner = chain->compile, world = world](const std::string& source, const std::string& name) {
+      jit::Compiled compiled = inner(source, name);
+      const std::string& act = world->behaviours.at(source.substr(0, source.find('\n'))).text;
+      compiled.cubin.assign(act.c_str(), act.c_str() + act.size() + 1);
+      return compiled;
+    };
+    return std::make_unique<detail::KernelImpl>(fake_program(world, {{ParamKind::scalar, DType::i32, "n"},
+                                                                     {ParamKind::pointer, type, "x"},
+                                                                     {ParamKind::pointer, type, "y"}}),
+                                                chain);
+  }
+};
+
+template <class T>
+std::array<detail::Argument, 3> arguments(int n, const PtrArg<T>& x, const PtrArg<T>& y) {
+  std::array<detail::Argument, 3> result;
+  result[0].integer = n;
+  result[1].pointer = x.value();
+  result[2].pointer = y.value();
+  return result;
+}
+
+inline const CandidateReport& row_of(const Report& report, const std::string& config) {
+  for (const CandidateReport& row : report.candidates) {
+    if (row.config == config) return row;
+  }
+  ADD_FAILURE() << "no candidate " << config;
+  static const CandidateReport none;
+  return none;
+}
+
+class TrialTest : public RuntimeTest {
+ protected:
+  static void SetUpTestSuite() {
+    ::setenv("TESSERA_LIBCUDA", TESSERA_TRIAL_DRIVER, 1);
+    ::setenv("TESSERA_NVRTC", TESSERA_TRIAL_DRIVER, 1);
+    driver = ::dlopen(TESSERA_TRIAL_DRIVER, RTLD_NOW);
+    ASSERT_NE(driver, nullptr) << ::dlerror();
+  }
+  void SetUp() override {
+    RuntimeTest::SetUp();
+    reinterpret_cast<void (*)()>(::dlsym(driver, "field_reset"))();
+  }
+  // What ran in this process.
+  static std::string launched_here() {
+    return reinterpret_cast<const char* (*)()>(::dlsym(driver, "field_launched"))();
+  }
+  static std::size_t allocations_here() {
+    return reinterpret_cast<std::size_t (*)()>(::dlsym(driver, "field_allocations"))();
+  }
+  static inline void* driver = nullptr;
+};
+
+}  // namespace tessera::test

@@ -45,7 +45,7 @@ void describe(CLI::App& app, Arguments& a) {
 int main(int argc, char** argv) try {
   Arguments a;
   CLI::App app{"Tuning records of Tessera kernels", "tessera-tune"};
-  app.set_version_flag("--version", std::string("tessera-tune ") + tessera::version());
+  app.set_version_flag("--version", "tessera-tune " + std::string(tessera::version()));
   describe(app, a);
   try {
     app.parse(argc, argv);

@@ -18,4 +18,12 @@ constexpr int launch_registers(int threads, int ctas_per_sm = 1) {
   return std::min(256, registers_an_sm / partitions / warp / warps_a_partition / 8 * 8);
 }
 
+// Blocks of `warps` warps that the register file has room for at a time, where a thread uses `registers`. A warp gets
+// them in units of 256 and lies in one partition.
+constexpr int blocks_by_registers(int warps, int registers) {
+  constexpr int warp = 32, partitions = 4, unit = 256;
+  const int a_warp = (std::max(registers, 1) * warp + unit - 1) / unit * unit;
+  return registers_an_sm / partitions / a_warp * partitions / std::max(warps, 1);
+}
+
 }  // namespace tessera::ir

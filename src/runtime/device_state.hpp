@@ -105,6 +105,7 @@ class DeviceState : public std::enable_shared_from_this<DeviceState> {
 
   // Streams, events and graphs.
   virtual runtime::StreamOps& streams() { return immediate_; }
+  // As `copy` and `fill`, in the order of a stream.
   virtual void copy_on(void* stream, void* to, const void* from, std::size_t bytes) {
     static_cast<void>(stream);
     copy(to, from, bytes);

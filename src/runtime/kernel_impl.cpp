@@ -8,6 +8,7 @@
 #include "runtime/launchable.hpp"
 #include "runtime/plan_cache.hpp"
 #include "runtime/toolchain.hpp"
+#include "runtime/tuning_settings.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/runtime/kernel.hpp"
 
@@ -60,6 +61,14 @@ struct KernelImpl::State {
   void rebase(CheckedPlan& checked, LaunchPlan* frame);
   void check_count(std::span<const Argument> all) const;
   SourceLoc place(std::span<const Argument> all) const;
+
+  Tuning tuning;
+  // Of what is tuned beside launches: their choice has changed.
+  const std::function<void()> forget_plans = [this] {
+    const std::lock_guard lock(quick);
+    plans.clear();
+  };
+  runtime::Background background;  // the last member: it ends first
 
  private:
   void take(std::span<const Argument> all);
@@ -142,7 +151,8 @@ Specialisation& KernelImpl::State::specialisation(DeviceState* device) {
   for (auto& one : specialisations) {
     if (one->matches(device, constants, alignment)) return *one;
   }
-  const Specialisation::Environment environment{program, *toolchain, cache, counters};
+  const Specialisation::Environment environment{program, *toolchain, cache,    counters,
+                                                tuning,  background, planning, forget_plans};
   auto made = std::make_unique<Specialisation>(environment, device->shared_from_this(), constants, alignment);
   for (const auto& other : specialisations) {
     if (other->same_program(constants, alignment)) made->share(*other);
@@ -155,7 +165,7 @@ Prepared KernelImpl::State::prepare(std::span<const Argument> all, const Device*
   take(all);
   Specialisation& one = specialisation(device_of_call(device));
   if (stream != nullptr) runtime::check_stream(name, *stream, one.device(), call);
-  Prepared result = one.prepare(arguments, call, [&] {
+  Prepared result = one.prepare(arguments, call, stream != nullptr ? stream->handle() : nullptr, [&] {
     return runtime::recorded_here(one.device()) ||
            (stream != nullptr && one.device().streams().capturing(stream->handle()));
   });
@@ -307,6 +317,14 @@ KernelImpl::Launchable KernelImpl::launchable(std::span<const Argument> argument
   result.bytes = {prepared.plan.bytes.begin(), prepared.plan.bytes.end()};
   return result;
 }
+
+void KernelImpl::tuning(const Tuning& tuning, SourceLoc loc) {
+  runtime::check_tuning(tuning, loc);
+  const std::lock_guard lock(state_->planning);
+  state_->tuning = tuning;
+}
+
+void KernelImpl::wait_for_tuning() { state_->background.wait(); }
 
 Report KernelImpl::report() const {
   const std::lock_guard planning(state_->planning);  // also the reports' rows change under it

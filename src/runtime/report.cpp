@@ -26,7 +26,7 @@ const char* ranking_text(Report::Ranking ranking) {
     case Report::Ranking::single: return "the only candidate";
     case Report::Ranking::measured: return "measured now";
     case Report::Ranking::recorded: return "by the tuning record";
-    case Report::Ranking::estimated: return "by a static estimate, the simulated device has no clock";
+    case Report::Ranking::estimated: return "by a static estimate";
   }
   return "?";
 }
@@ -35,6 +35,7 @@ std::string row_text(const CandidateReport& row, std::size_t width) {
   std::string line = fmt::format("  {:<{}}  {:<8}", row.config.empty() ? "(no configuration)" : row.config, width,
                                  to_string(row.status));
   if (row.time_us > 0) line += fmt::format("  {:>9.1f} us", row.time_us);
+  if (row.rounds > 1) line += fmt::format(" ±{:.1f}", row.spread_us);
   if (row.registers > 0) line += fmt::format("  {} registers", row.registers);
   if (row.registers == 0 && row.register_estimate > 0)
     line += fmt::format("  about {} registers", row.register_estimate);
@@ -49,8 +50,9 @@ std::string row_text(const CandidateReport& row, std::size_t width) {
 
 std::string Report::to_string() const {
   if (kernel.empty()) return "not called yet\n";
-  std::string text = fmt::format("{} on {}: {} ({})\n", kernel, device, config.empty() ? "no configuration" : config,
-                                 ranking_text(ranking));
+  std::string text =
+      fmt::format("{} on {}: {} ({}{}{})\n", kernel, device, config.empty() ? "no configuration" : config,
+                  ranking_text(ranking), note.empty() ? "" : ", ", note);
   const auto line = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
   };

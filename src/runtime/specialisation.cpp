@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <numeric>
 
 #include "runtime/parallel.hpp"
 #include "tune/tuner.hpp"
@@ -37,7 +36,8 @@ void Specialisation::share(const Specialisation& other) {
   }
 }
 
-Prepared Specialisation::prepare(RuntimeArguments arguments, SourceLoc call, const std::function<bool()>& captured) {
+Prepared Specialisation::prepare(RuntimeArguments arguments, SourceLoc call, void* stream,
+                                 const std::function<bool()>& captured) {
   Bucket* bucket = find_bucket(arguments);
   if (bucket == nullptr && captured()) {
     throw Error(
@@ -49,7 +49,7 @@ Prepared Specialisation::prepare(RuntimeArguments arguments, SourceLoc call, con
   }
   if (bucket == nullptr) {
     ProgressTask progress(environment_.program.name);
-    bucket = choose(arguments, call, progress);
+    bucket = choose(arguments, call, stream, progress);
   }
   Prepared result;
   result.owner = this;
@@ -81,30 +81,6 @@ Bucket* Specialisation::find_bucket(RuntimeArguments arguments) {
   const auto found =
       std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& bucket) { return bucket.bounds == bounds; });
   return found == buckets_.end() ? nullptr : &*found;
-}
-
-Bucket* Specialisation::choose(RuntimeArguments arguments, SourceLoc call, ProgressTask& progress) {
-  Bucket bucket;
-  bucket.bounds = bounds_of(arguments);
-  bucket.text = bucket_text(bucket.bounds);
-  if (!choose_by_record(&bucket, progress)) {
-    std::vector<std::size_t> all(variants_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    lower(all, progress);
-    for (const Variant& variant : variants_) bucket.rows.push_back(variant.row);
-    require_candidate(bucket.rows);
-    const Plans plans = plan_all(bucket.rows, arguments, call);
-    const bool nothing = std::all_of(plans.begin(), plans.end(), [](const auto& p) { return !p || p->empty; });
-    if (nothing) return nullptr;
-    rank(&bucket, arguments, call, plans, progress);
-  }
-  progress.finish(fmt::format("{}{}{}",
-                              variants_[bucket.winner].row.config.empty()
-                                  ? std::string("ready")
-                                  : "chose " + variants_[bucket.winner].row.config,
-                              bucket.text.empty() ? "" : " for ", bucket.text));
-  buckets_.push_back(std::move(bucket));
-  return &buckets_.back();
 }
 
 void Specialisation::lower(const std::vector<std::size_t>& which, ProgressTask& progress) {
@@ -198,6 +174,8 @@ Report Specialisation::report(const Bucket* bucket) const {
   report.bucket = bucket->text;
   report.record_path = bucket->record_path;
   report.candidates = bucket->rows;
+  report.note = bucket->note;
+  report.partial = bucket->partial;
   if (!winner.directory.empty()) {
     report.directory = winner.directory.string();
     report.cuda_path = (winner.directory / "kernel.cu").string();

@@ -4,15 +4,19 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "runtime/background.hpp"
+#include "runtime/bucket_tuner.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/launch_plan.hpp"
 #include "runtime/progress.hpp"
 #include "runtime/toolchain.hpp"
 #include "runtime/variant.hpp"
 #include "tessera/runtime/program.hpp"
+#include "tessera/runtime/tuning.hpp"
 #include "tune/record.hpp"
 
 namespace tessera::runtime {
@@ -25,7 +29,9 @@ struct Bucket {
   Report::Ranking ranking = Report::Ranking::single;
   std::vector<CandidateReport> rows;
   std::string record_path;
-  std::string remark;  // on how it was measured
+  std::string note;      // as in Report
+  bool partial = false;  // as in Report
+  std::string remark;    // on how it was measured
 };
 
 std::int64_t bucket_bound(std::int64_t value);
@@ -48,6 +54,10 @@ class Specialisation {
     const Toolchain& toolchain;
     const Cache& cache;
     Report::Counters& counters;
+    const Tuning& tuning;                       // what the program asks for
+    Background& background;                     // ends before this object
+    std::mutex& mutex;                          // held by whoever calls a method
+    const std::function<void()>& forget_plans;  // a bucket has another winner
   };
   Specialisation(Environment environment, std::shared_ptr<detail::DeviceState> device,
                  std::vector<std::int64_t> constants, std::uint64_t alignment);
@@ -64,7 +74,7 @@ class Specialisation {
 
   // The launch for these arguments: checked and planned, and chosen, compiled and tuned where that is new. The last
   // three are a user Error if `captured` says that the launch's stream is being captured.
-  Prepared prepare(RuntimeArguments arguments, SourceLoc call, const std::function<bool()>& captured);
+  Prepared prepare(RuntimeArguments arguments, SourceLoc call, void* stream, const std::function<bool()>& captured);
 
   detail::DeviceState& device() const { return *device_; }
   const Variant& winner(const Bucket& bucket) const { return variants_[bucket.winner]; }
@@ -76,19 +86,23 @@ class Specialisation {
 
   std::vector<std::int64_t> bounds_of(RuntimeArguments arguments) const;
   Bucket* find_bucket(RuntimeArguments arguments);
-  Bucket* choose(RuntimeArguments arguments, SourceLoc call, ProgressTask& progress);
-  bool choose_by_record(Bucket* bucket, ProgressTask& progress);
-  void rank(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, const Plans& plans, ProgressTask& progress);
+  Bucket* choose(RuntimeArguments arguments, SourceLoc call, void* stream, ProgressTask& progress);
+  bool choose_by_record(Bucket* bucket, const tune::Record& record, ProgressTask& progress);
+  void choose_only(Bucket* bucket, ProgressTask& progress);
+  void choose_by_estimate(Bucket* bucket, const std::vector<double>& estimates, ProgressTask& progress);
+  void tune_now(Bucket* bucket, TuningTask task, RuntimeArguments arguments, const std::vector<double>& estimates,
+                ProgressTask& progress);
+  void tune_in_background(Bucket* bucket, TuningTask task, RuntimeArguments arguments, void* stream);
+  void install(Bucket* bucket, TuningOutcome outcome);
   void lower(const std::vector<std::size_t>& which, ProgressTask& progress);
   void load(const std::vector<std::size_t>& which, ProgressTask& progress);
   void require_candidate(const std::vector<CandidateReport>& rows) const;
   Plans plan_all(std::vector<CandidateReport>& rows, RuntimeArguments arguments, SourceLoc call) const;
-  void prune_flaws(std::vector<CandidateReport>& rows) const;
-  void estimate(Bucket* bucket, RuntimeArguments arguments, const Plans& plans);
-  bool measure(Bucket* bucket, RuntimeArguments arguments, SourceLoc call, std::unique_ptr<trial::Session> trial,
-               ProgressTask& progress);
+  std::vector<double> estimates(const std::vector<CandidateReport>& rows, RuntimeArguments arguments,
+                                const Plans& plans) const;
+  TuningTask task(const Bucket& bucket, std::vector<CandidateReport> rows, const std::vector<double>& estimates,
+                  const std::optional<tune::Record>& earlier, const Tuning& tuning, SourceLoc call) const;
   std::string identity(const Bucket& bucket) const;
-  void write_record(Bucket* bucket) const;
   std::string bucket_text(const std::vector<std::int64_t>& bounds) const;
 
   Environment environment_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cuda/printer.hpp"
+#include "ir/register_file.hpp"
 #include "runtime/hash.hpp"
 #include "tessera/version.hpp"
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::uint32_t shared_limit = 232448;  // dynamic shared memory of a block on sm_90
 constexpr int register_limit = 255;
-constexpr int registers_a_block = 65536;
 constexpr const char* architecture = "sm_90a";
 // Changes with how `build` turns a kernel into an entry: its files, its facts, the retries of `compile`.
 constexpr const char* entry_format = "entry 2";
@@ -37,7 +37,7 @@ bool reallocates(const ir::Block& body) {
 // What the launch gives each thread. Where warpgroups share registers out anew, lowering has checked each one's part.
 int registers_of_a_thread(const ir::thread::Kernel& kernel) {
   if (kernel.warps <= 0 || reallocates(kernel.body)) return register_limit;
-  return std::min(register_limit, registers_a_block / (32 * kernel.warps) / 8 * 8);
+  return std::min(register_limit, ir::launch_registers(32 * kernel.warps));
 }
 
 // Exceptions that are not Error would lose the candidate's name; they are bugs or the user's own.
@@ -53,6 +53,7 @@ void capture(LoweredVariant* out, const Work& work) {
 CacheEntry make_entry(const Variant& variant, const std::string& kernel, const std::string& target,
                       const Toolchain& toolchain) {
   const ir::thread::Kernel& ir = *variant.lowered->kernel;
+  const std::lock_guard lock(variant.lowered->pool);
   CacheEntry entry;
   entry.kernel = kernel;
   entry.config = variant.row.config;
@@ -65,12 +66,13 @@ CacheEntry make_entry(const Variant& variant, const std::string& kernel, const s
 
 // Compiles; while the registers for as many CTAs an SM as lowering hoped for make the compiler spill or serialise
 // wgmmas, for one CTA less. Sets the text that was compiled in the end.
-void compile(const ir::thread::Kernel& hoped_for, const Toolchain& toolchain, CacheEntry* entry) {
-  ir::thread::Kernel kernel = hoped_for;
+void compile(const LoweredVariant& hoped_for, const Toolchain& toolchain, CacheEntry* entry) {
+  ir::thread::Kernel kernel = *hoped_for.kernel;
   while (true) {
     entry->compiled = toolchain.compile(entry->cuda, cuda::function_name(kernel));
     if (kernel.ctas_per_sm == 1 || !entry->compiled.facts.flawed()) return;
     --kernel.ctas_per_sm;
+    const std::lock_guard lock(hoped_for.pool);
     entry->cuda = toolchain.print_cuda(kernel, true);
   }
 }
@@ -144,6 +146,11 @@ std::string entry_key(const LoweredVariant& lowered, const std::string& target) 
   return Hasher().add(entry_format).add(lowered.kernel->name).add(lowered.canonical).add(target).hex();
 }
 
+std::unique_ptr<Executable> load(const Variant& variant, detail::DeviceState& device, const std::vector<char>& cubin) {
+  const std::lock_guard lock(variant.lowered->pool);
+  return device.load(variant.lowered->kernel, cubin);
+}
+
 jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain& toolchain, const Cache& cache,
                     const detail::DeviceState& device, BuildCounters* counters) {
   const std::string target = target_text(toolchain, device);
@@ -156,7 +163,7 @@ jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain
     if (!found) {
       CacheEntry entry = make_entry(*variant, kernel, target, toolchain);
       if (cubin) {
-        compile(*variant->lowered->kernel, toolchain, &entry);
+        compile(*variant->lowered, toolchain, &entry);
         ++counters->compiled;
       }
       variant->directory = cache.store(key, entry);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct LoweredVariant {
   std::string hash;       // of the kernel's name and `canonical`
   std::optional<Error> error;
   bool traced = false;  // the error, if any, is of lowering
+  // Held while the kernel is printed or loaded, which may add expressions to its pool: several devices, and tuning in
+  // the background, use the same kernel.
+  mutable std::mutex pool;
 };
 
 struct Variant {
@@ -59,5 +63,8 @@ struct BuildCounters {
 // Sets the row's facts and the directory; throws Error if the compiler does.
 jit::Compiled build(Variant* variant, const std::string& kernel, const Toolchain& toolchain, const Cache& cache,
                     const detail::DeviceState& device, BuildCounters* counters);
+
+// Makes it ready to run on the device.
+std::unique_ptr<Executable> load(const Variant& variant, detail::DeviceState& device, const std::vector<char>& cubin);
 
 }  // namespace tessera::runtime

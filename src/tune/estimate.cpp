@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ir/match.hpp"
+#include "ir/register_file.hpp"
 
 namespace tessera::tune {
 using namespace ir;
@@ -15,7 +16,6 @@ constexpr double l2_bytes_a_us = 5.5e6;
 constexpr double mma_flops_a_us = 660e6;
 constexpr double wgmma_flops_a_us = 850e6;
 constexpr double latency_us = 0.8;
-constexpr int registers_a_multiprocessor = 65536;
 constexpr int warps_a_multiprocessor = 64;
 constexpr int blocks_a_multiprocessor = 32;
 constexpr std::uint32_t shared_a_multiprocessor = 233472;
@@ -128,8 +128,7 @@ BlockWork block_work(const thread::Kernel& kernel, std::span<const std::int64_t>
 
 int resident_blocks(int warps, int registers, std::uint32_t shared_bytes) {
   warps = std::max(warps, 1);
-  const int a_warp = (std::max(registers, 1) * 32 + 255) / 256 * 256;
-  const int by_registers = registers_a_multiprocessor / (a_warp * warps);
+  const int by_registers = blocks_by_registers(warps, registers);
   const int by_warps = warps_a_multiprocessor / warps;
   const int by_shared = static_cast<int>(shared_a_multiprocessor / (shared_bytes + shared_overhead));
   return std::max(1, std::min({by_registers, by_warps, by_shared, blocks_a_multiprocessor}));

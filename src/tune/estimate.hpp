@@ -20,8 +20,9 @@ struct BlockWork {
 };
 BlockWork block_work(const ir::thread::Kernel& kernel, std::span<const std::int64_t> params);
 
-// Blocks of the kernel that fit on one multiprocessor of compute capability 9.0: by registers (65,536, in units of 256
-// a warp), shared memory (233,472 B, 1 KiB more a block than it asks for), 64 warps and 32 blocks. At least 1.
+// Blocks of the kernel that fit on one multiprocessor of compute capability 9.0: by registers
+// (ir/register_file.hpp), shared memory (233,472 B, 1 KiB more a block than it asks for), 64 warps and 32 blocks. At
+// least 1.
 int resident_blocks(int warps, int registers, std::uint32_t shared_bytes);
 
 // Microseconds, to be compared with each other only:

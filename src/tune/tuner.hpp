@@ -28,12 +28,26 @@ class Executor {
 };
 
 struct Options {
-  int rounds = 15;                // at most so many launches a candidate
-  int least_rounds = 5;           // at least so many, whatever they take
-  double hopeless_at_once = 2.5;  // times the best: leaves after its first launch
-  double hopeless = 1.5;          // times the best median: leaves after any later round
-  double budget_ms = 800;         // of measured time, after which no round begins that is not one of the least
-  double flaw_penalty = 0.02;     // a candidate with ptxas advisories must be faster by this share to win
+  // First pass: everybody.
+  int rounds = 15;              // at most so many launches a candidate
+  int least_rounds = 5;         // at least so many, whatever they take
+  double budget_ms = 800;       // of measured time, after which no round begins that is not one of the least
+  double hopeless_at_once = 4;  // times the best: leaves after its first launch
+  double hopeless = 1.5;        // times the best: leaves when its fastest of two or more launches was slower than that
+  // Second look: those whose times do not tell who is faster.
+  int leader_rounds = 60;
+  double leader_budget_ms = 800;
+  double tie = 0.005;          // times that differ by less are equal
+  double flaw_penalty = 0.02;  // a candidate with ptxas advisories must be faster by this share to win
+
+  // The candidates in the order in which they run; that of the rows if it is empty. Of equals the earlier one wins.
+  std::vector<std::size_t> order = {};
+  // Asked between launches; true ends the tuning with what there is. Rows that had no turn get `unused` and this
+  // reason.
+  std::function<bool()> enough = {};
+  std::string enough_reason = "there was no time for it";
+  // The rows have changed so that another process could go on from them.
+  std::function<void()> save = {};
 };
 
 struct Progress {
@@ -41,15 +55,21 @@ struct Progress {
   std::function<void()> advance;
 };
 
-// Rows with status `ranked` take part. On return one row is `chosen`, its index is the result, and every other one has
-// its status and reason.
-//   Results: candidates whose outputs agree (compare.hpp) form a class; the largest class is right, the others are
-//   `rejected`. Between classes of equal size the one with fewer NaNs wins; if that does not decide, no result can be
-//   trusted and a user Error lists the classes. The winner runs once more after the timing and must give its result
-//   again. Times: rounds in rotating order, the median counts.
+// Rows with status `ranked` take part; one with a result class (of an earlier process) is known to agree with the other
+// rows of that class, of which only one runs again for its result. On return one row is `chosen`, its index is the
+// result, and every other one has its status and reason.
+//   Results: see agreement.hpp; candidates outside the right class are `rejected`, and its class is number 0 then. If
+//   no class is right no result can be trusted and a user Error lists the classes. The winner runs once more after the
+//   timing and must give its result again. Times: rounds in rotating order; see times.hpp for how they are compared.
+//   Who is hopeless leaves early, with one more launch at the end of the first pass, lest a disturbance that lasted a
+//   while decides. Leaders that are not separated get further rounds. Of ties the earlier one in `order` wins. A
+//   candidate that throws, whenever that is, is `failed`; only an internal Error goes through.
 // Throws a user Error (see no_candidate) if no row is left.
 std::size_t measure(std::vector<CandidateReport>& rows, Executor& executor, const std::string& kernel, SourceLoc loc,
                     const Options& options = {}, const Progress& progress = {});
+
+// Whether every row has been tried and, where it matters, timed often enough.
+bool complete(const std::vector<CandidateReport>& rows, const Options& options = {});
 
 // The Error for a space of which every candidate failed: a note for each with its reason, at `places[i]` where that is
 // known. An internal error among the reasons makes it an internal Error.

@@ -107,7 +107,10 @@ class FakeTimer final : public runtime::Timer {
   explicit FakeTimer(std::shared_ptr<FakeWorld> world) : world_(std::move(world)) {}
   double milliseconds(const runtime::Executable& executable, const runtime::LaunchPlan& plan) override {
     const std::string& config = static_cast<const FakeExecutable&>(executable).config();
-    world_->timed.push_back(config);
+    {
+      const std::lock_guard lock(world_->mutex);
+      world_->timed.push_back(config);
+    }
     executable.launch(plan, nullptr);
     return world_->behaviours[config].milliseconds;
   }
@@ -123,8 +126,8 @@ class FakeDevice final : public detail::DeviceState {
       : world_(std::move(world)), name_(std::move(name)) {}
   std::string name() const override { return name_; }
   bool simulated() const override { return false; }
-  std::string driver() const override { return "fake driver 1"; }
-  int multiprocessors() const override { return 4; }
+  std::string driver() const override { return driver_text; }
+  int multiprocessors() const override { return sms; }
   bool needs_cubin() const override { return true; }
   bool host_memory() const override { return false; }
   void* allocate(std::size_t bytes) override {
@@ -162,10 +165,12 @@ class FakeDevice final : public detail::DeviceState {
   }
   std::unique_ptr<runtime::Timer> make_timer() override { return std::make_unique<FakeTimer>(world_); }
 
+  std::string driver_text = "fake driver 1";
+  int sms = 4;
   bool usable_pointers = true;
   mutable std::atomic<int> asked = 0;  // pointers
   std::size_t allocation_limit = 0;
-  int live_allocations = 0;
+  std::atomic<int> live_allocations = 0;
 
  private:
   std::shared_ptr<FakeWorld> world_;

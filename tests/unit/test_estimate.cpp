@@ -1,6 +1,5 @@
 #include "runtime_fixture.hpp"
 #include "tune/estimate.hpp"
-#include "tune/record.hpp"
 
 namespace tessera::tune {
 namespace {
@@ -94,38 +93,6 @@ TEST(ResidentBlocks, FollowsTheTightestLimit) {
   EXPECT_EQ(resident_blocks(4, 32, 50000), 4);  // 233472 / 51024
   EXPECT_EQ(resident_blocks(4, 32, 232448), 1);
   EXPECT_EQ(resident_blocks(32, 255, 0), 1);
-}
-
-TEST(Record, RoundTrip) {
-  Record record;
-  record.identity = "script A\nline";
-  record.winner = "x=1";
-  record.text_hash = "abc";
-  record.device = "d";
-  record.driver = "r";
-  record.compiler = "c";
-  record.bucket = "m in (1, 2]";
-  CandidateReport row;
-  row.config = "x=1";
-  row.status = CandidateReport::Status::chosen;
-  row.reason = "because \"quotes\"";
-  row.registers = 128;
-  row.time_us = 12.25;
-  row.remarks = {"one", "two"};
-  record.rows = {row};
-  const auto again = parse_record(to_json(record));
-  ASSERT_TRUE(again.has_value());
-  EXPECT_EQ(again->identity, record.identity);
-  EXPECT_EQ(again->winner, "x=1");
-  EXPECT_EQ(again->bucket, record.bucket);
-  ASSERT_EQ(again->rows.size(), 1U);
-  EXPECT_EQ(again->rows[0].status, row.status);
-  EXPECT_EQ(again->rows[0].reason, row.reason);
-  EXPECT_EQ(again->rows[0].time_us, 12.25);
-  EXPECT_EQ(again->rows[0].remarks, row.remarks);
-  EXPECT_FALSE(parse_record("").has_value());
-  EXPECT_FALSE(parse_record("{\"format\": 1}").has_value());
-  EXPECT_FALSE(parse_record("[]").has_value());
 }
 
 }  // namespace

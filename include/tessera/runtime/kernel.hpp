@@ -21,6 +21,7 @@
 #include "tessera/runtime/report.hpp"
 #include "tessera/runtime/space.hpp"
 #include "tessera/runtime/stream_arg.hpp"
+#include "tessera/runtime/tuning.hpp"
 
 namespace tessera {
 
@@ -47,6 +48,8 @@ class KernelImpl {
   // `arguments` has one entry a parameter of the program. Throws tessera::Error.
   void launch(std::span<const Argument> arguments, const Device* device, const StreamArg& stream);
   void prepare(std::span<const Argument> arguments, const Device* device);
+  void tuning(const Tuning& tuning, SourceLoc loc);
+  void wait_for_tuning();
   Report report() const;
   // For the library itself: what a launch with these arguments would run (runtime/launchable.hpp).
   struct Launchable;
@@ -255,6 +258,14 @@ class Kernel<S, std::tuple<H...>> {
     stream_ = stream;
     return *this;
   }
+
+  // When and for how long the candidates of later first calls are measured (tessera/runtime/tuning.hpp).
+  Kernel& tuning(const Tuning& tuning, SourceLoc loc = SourceLoc::here()) {
+    impl_.tuning(tuning, loc);
+    return *this;
+  }
+  // Returns when nothing is tuned in the background any more.
+  void wait_for_tuning() { impl_.wait_for_tuning(); }
 
   // What the last call (or compile) chose, and why. Empty before.
   Report report() const { return impl_.report(); }

@@ -9,7 +9,7 @@ namespace tessera {
 
 struct CandidateReport {
   enum class Status : std::uint8_t {
-    unused,    // not built: a tuning record or a pinned choice made it unnecessary
+    unused,    // not tried: `reason` says what made it unnecessary or left no time for it
     failed,    // tracing, lowering, compiling or running it failed; `reason` is the error
     pruned,    // arithmetic showed that it cannot run
     rejected,  // its result differs from that of the other candidates
@@ -26,7 +26,10 @@ struct CandidateReport {
   int registers = 0;                 // of the cubin; 0 if it was not compiled
   int spill_bytes = 0;               // stored and loaded, as ptxas reports it
   std::vector<std::string> remarks;  // of ptxas: serialised wgmmas, an ignored setmaxnreg and the like
-  double time_us = 0;                // median; on the simulated device the static estimate
+  double time_us = 0;                // median; where nothing was measured the static estimate
+  double spread_us = 0;              // deviation of one launch from the median, without outliers
+  int rounds = 0;                    // launches that the median is of; 0: the time is not measured
+  int result_class = -1;             // candidates with the same number computed the same; -1: not run
 
   // Spills or has remarks: not kept while another candidate does neither.
   bool flawed() const { return spill_bytes > 0 || !remarks.empty(); }
@@ -38,11 +41,13 @@ struct Report {
     single,    // there was one candidate
     measured,  // timed on the device, in this process
     recorded,  // a tuning record of an earlier process named it
-    estimated  // the simulated device has no clock: ranked by a static estimate
+    estimated  // by a static estimate; `note` says why
   };
   std::string kernel;  // the script's type name
   std::string config;  // the chosen candidate
   Ranking ranking = Ranking::single;
+  std::string note;      // e.g. "tuning in the background": what else is to be said of the ranking
+  bool partial = false;  // not every candidate has been tried: a budget was spent, or the tuning is still going on
   std::string device, driver, compiler;
   std::string bucket;                // the run-time sizes that the choice holds for, e.g. "m_size in (2048, 4096]"
   std::string directory;             // cache entry of the chosen candidate; empty without a cache

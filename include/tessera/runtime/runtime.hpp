@@ -9,3 +9,4 @@
 #include "tessera/runtime/report.hpp"
 #include "tessera/runtime/space.hpp"
 #include "tessera/runtime/stream.hpp"
+#include "tessera/runtime/tuning.hpp"

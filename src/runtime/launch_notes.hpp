@@ -1,0 +1,19 @@
+// Writes launches down for tuning records.
+#pragma once
+
+#include <vector>
+
+#include "runtime/candidate_memory.hpp"
+#include "tune/record.hpp"
+
+namespace tessera::runtime {
+
+// The memory that the candidates use. The entries have their kernels; executables are not asked for.
+std::vector<tune::RecordBuffer> note_buffers(const CandidateMemory& memory, RuntimeArguments arguments,
+                                             const ir::thread::Kernel& kernel);
+
+// A launch with these arguments, without the cubin.
+trial::Job note_launch(const CandidateMemory& memory, RuntimeArguments arguments, const ir::thread::Kernel& kernel,
+                       const detail::DeviceState& device, SourceLoc call);
+
+}  // namespace tessera::runtime

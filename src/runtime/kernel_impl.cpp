@@ -164,8 +164,11 @@ void KernelImpl::prepare(std::span<const Argument> arguments, const Device* devi
 
 KernelImpl::Launchable KernelImpl::launchable(std::span<const Argument> arguments, const Device* device) {
   const std::lock_guard lock(state_->mutex);
-  const PlanSlot& slot = state_->prepare(arguments, device);
   Launchable result;
+  result.program = &state_->program;
+  result.toolchain = state_->toolchain;
+  if (arguments.empty() && !state_->program.params.empty()) return result;
+  const PlanSlot& slot = state_->prepare(arguments, device);
   result.simulated = state_->last->device().simulated();
   result.device = state_->last->device().name();
   result.call = state_->call;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/check.hpp"
+#include "tessera/export.hpp"
 #include "tessera/tessera.hpp"
 
 namespace hopper_matmul {
@@ -28,6 +29,9 @@ class Matmul {
   virtual tessera::CheckReport check(const tessera::CheckOptions& options, std::int64_t m, std::int64_t n,
                                      std::int64_t k, const tessera::Buffer<Element>& a,
                                      const tessera::Buffer<Element>& b, tessera::Buffer<Element>& c) = 0;
+  // As C source, for these sizes {m, n, k}.
+  virtual tessera::ExportReport export_as_c(const tessera::ExportOptions& options,
+                                            const std::vector<std::vector<std::int64_t>>& sizes) = 0;
   virtual tessera::Report report() const = 0;
 };
 

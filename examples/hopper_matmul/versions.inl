@@ -25,6 +25,14 @@ class MatmulOf final : public Matmul<Element> {
                     const Buffer<Element>& a, const Buffer<Element>& b, Buffer<Element>& c) override {
     return check_with(options, kernel_, m, n, k, a, b, c);
   }
+  ExportReport export_as_c(const ExportOptions& options, const std::vector<std::vector<std::int64_t>>& sizes) override {
+    KernelExport out(kernel_, options);
+    for (const auto& size : sizes) {
+      out.call(size.at(0), size.at(1), size.at(2), export_memory<Element>(), export_memory<Element>(),
+               export_memory<Element>());
+    }
+    return out.write();
+  }
   Report report() const override { return kernel_.report(); }
 
  private:

@@ -1,6 +1,7 @@
 // Encoding of TMA descriptors by the driver.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "jit/driver.hpp"
@@ -55,9 +56,10 @@ EncodedTensorMap encode_tensor_map(int device, const ir::thread::TensorMap& map,
     steps[i] = 1;
     if (i + 1 < rank) strides[i] = static_cast<std::uint64_t>(strides_bytes[i]);
   }
-  EncodedTensorMap out;
+  // The driver wants 64 bytes. g++ 12 aligns a named object so, but not one that is returned.
+  alignas(alignof(EncodedTensorMap)) std::array<std::uint64_t, 16> words{};
   const CuResult code = driver_api().encode_tiled(
-      out.words, data_type(map.type), static_cast<std::uint32_t>(rank), base, extents.data(), strides.data(),
+      words.data(), data_type(map.type), static_cast<std::uint32_t>(rank), base, extents.data(), strides.data(),
       box.data(), steps.data(), interleave_none, static_cast<int>(map.swizzle), promotion_128b, fill_zero);
   if (code != 0) {
     throw Error(
@@ -67,6 +69,8 @@ EncodedTensorMap encode_tensor_map(int device, const ir::thread::TensorMap& map,
                     map.name, code, base, fmt::join(dims, ", "), fmt::join(strides_bytes, ", "),
                     fmt::join(map.box, ", "), static_cast<int>(map.swizzle)));
   }
+  EncodedTensorMap out;
+  std::copy(words.begin(), words.end(), std::begin(out.words));
   return out;
 }
 

@@ -23,6 +23,7 @@ class Arguments {
   Arguments& real(float value) { return next().integer = std::bit_cast<std::uint32_t>(value), *this; }
   Arguments& pointer(const PtrValue& value) { return next().pointer = value, *this; }
   std::span<const Argument> all() const { return {arguments_.data(), used_}; }
+  std::vector<Argument> list() const { return {arguments_.begin(), arguments_.begin() + used_}; }
 
  private:
   Argument& next() {
@@ -53,6 +54,7 @@ class Persistent final : public Executor {
       : kernel_(persistent_program(p.in, p.out, configs)) {}
   void prepare(const Call& call) override { kernel_.prepare(arguments(call).all(), &call.device); }
   void launch(const Call& call) override { kernel_.launch(arguments(call).all(), &call.device, call.stream); }
+  Single single(const Call& call) override { return {&kernel_, arguments(call).list()}; }
   Report report() const override { return kernel_.report(); }
 
  private:
@@ -84,6 +86,10 @@ class Split final : public Executor {
       kernel_.launch(arguments(call, partials).all(), &call.device, call.stream);
       if (splits_ > 1) reduction_.launch(reduction(call, partials).all(), &call.device, call.stream);
     });
+  }
+  Single single(const Call& call) override {
+    if (splits_ > 1) return {};
+    return {&kernel_, arguments(call, unused(call.problem.c)).list()};
   }
   Report report() const override { return kernel_.report(); }
   std::vector<Report> helpers() const override {
@@ -134,6 +140,7 @@ class Pitch final : public Executor {
   Pitch(const Problem& p, const std::vector<PitchConfig>& configs) : kernel_(pitch_program(p.in, p.out, configs)) {}
   void prepare(const Call& call) override { kernel_.prepare(arguments(call).all(), &call.device); }
   void launch(const Call& call) override { kernel_.launch(arguments(call).all(), &call.device, call.stream); }
+  Single single(const Call& call) override { return {&kernel_, arguments(call).list()}; }
   Report report() const override { return kernel_.report(); }
 
  private:

@@ -29,6 +29,12 @@ class Executor {
   virtual void launch(const Call& call) = 0;
   virtual Report report() const = 0;  // of the kernel that multiplies
   virtual std::vector<Report> helpers() const { return {}; }
+  // The one kernel that a launch of this call is, with its arguments; no kernel if it takes several.
+  struct Single {
+    detail::KernelImpl* kernel = nullptr;
+    std::vector<detail::Argument> arguments;
+  };
+  virtual Single single(const Call&) { return {}; }
   // Microseconds that the model expects beside the reported time of the kernel.
   virtual double extra_us() const { return 0; }
 };

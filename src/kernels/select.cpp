@@ -44,10 +44,11 @@ bool few_tiles(const Extents& e, const PersistentConfig& c) {
 
 // For operands that the TMA engine can fetch. Of equals SplitMatmul comes first: where memory is the limit its ring is
 // the deeper one.
-void add_ring_kernels(std::vector<Option>& options, const Problem& p, const Extents& e) {
+void add_ring_kernels(std::vector<Option>& options, const Problem& p, const Extents& e, Among among) {
   auto candidates = persistent_candidates(e);
   if (few_tiles(e, candidates.front().config)) {
     std::vector<SplitChoice> splits = split_candidates(e);
+    if (among == Among::single_kernels) std::erase_if(splits, [](const SplitChoice& one) { return one.splits > 1; });
     splits.resize(std::min(splits.size(), tuned_splits));
     for (SplitChoice& one : splits) {
       const std::string name = one.splits == 1 ? "SplitMatmul" : fmt::format("SplitMatmul, {} splits", one.splits);
@@ -63,12 +64,13 @@ void add_ring_kernels(std::vector<Option>& options, const Problem& p, const Exte
   });
 }
 
-std::vector<Option> options_for(const Problem& p, int sms) {
+std::vector<Option> options_for(const Problem& p, int sms, Among among) {
   const Problem packed = packed_problem(p);
   const Extents e = extents_of(packed, sms);
   std::vector<Option> options;
-  add_ring_kernels(options, packed, e);
+  add_ring_kernels(options, packed, e, among);
   if (!p.a.loadable || !p.b.loadable) {
+    if (among == Among::single_kernels) options.clear();  // PackRows would come before them
     const double us = (p.a.loadable ? 0 : packing_us(e, e.m)) + (p.b.loadable ? 0 : packing_us(e, e.n));
     for (Option& option : options) {
       option.choice.kernel = "PackRows, " + option.choice.kernel;
@@ -133,10 +135,25 @@ Selection by_measuring(const Call& call, std::vector<Option>& options) {
 
 Selection select(const Call& call) {
   const Problem& p = call.problem;
-  std::vector<Option> options = options_for(p, call.device.state()->multiprocessors());
+  std::vector<Option> options = options_for(p, call.device.state()->multiprocessors(), Among::all);
   Selection result = call.device.is_simulated() ? by_model(call, options) : by_measuring(call, options);
   result.kernel = result.choices.front().kernel;
   return result;
+}
+
+Selection select_by_model(const Call& call, Among among) {
+  std::vector<Option> options = options_for(call.problem, call.device.state()->multiprocessors(), among);
+  Selection result = by_model(call, options);
+  result.kernel = result.choices.front().kernel;
+  result.reason = "the model's choice: nothing was measured";
+  return result;
+}
+
+// The model's order of all kernels, with nothing built.
+std::vector<MatmulReport::Choice> order_by_model(const Problem& problem, int sms) {
+  std::vector<MatmulReport::Choice> choices;
+  for (const Option& option : options_for(problem, sms, Among::all)) choices.push_back(option.choice);
+  return choices;
 }
 
 }  // namespace tessera::kernels

@@ -301,10 +301,13 @@ void KernelImpl::prepare(std::span<const Argument> arguments, const Device* devi
 
 KernelImpl::Launchable KernelImpl::launchable(std::span<const Argument> arguments, const Device* device) {
   State& state = *state_;
+  Launchable result;
+  result.program = &state.program;
+  result.toolchain = state.toolchain;
+  if (arguments.empty() && !state.program.params.empty()) return result;
   state.check_count(arguments);
   const std::lock_guard lock(state.planning);
   const Prepared prepared = state.prepare(arguments, device, nullptr);
-  Launchable result;
   result.simulated = prepared.owner->device().simulated();
   result.device = prepared.owner->device().name();
   result.call = state.call;

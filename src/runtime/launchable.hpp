@@ -13,7 +13,10 @@
 
 namespace tessera::detail {
 
+// Without arguments, of a kernel that takes some: its program and its toolchain alone.
 struct KernelImpl::Launchable {
+  const Program* program = nullptr;  // as long as the kernel lives
+  std::shared_ptr<const runtime::Toolchain> toolchain;
   std::shared_ptr<const ir::thread::Kernel> kernel;  // null: a launch without blocks
   std::string config;
   std::vector<Finding> findings;     // hazards that the text shows

@@ -82,6 +82,11 @@ void PlanCache::insert(std::shared_ptr<CheckedPlan> plan) {
   last_ = slot;
 }
 
+void PlanCache::clear() {
+  plans_.clear();
+  last_ = next_ = 0;
+}
+
 namespace {
 struct Frames {
   std::vector<std::unique_ptr<LaunchPlan>> plans;

@@ -69,6 +69,8 @@ class PlanCache {
   // The plan; null if there is none.
   const std::shared_ptr<CheckedPlan>* find(const ArgumentShape& shape);
   void insert(std::shared_ptr<CheckedPlan> plan);
+  // After another candidate was chosen for a bucket.
+  void clear();
 
  private:
   std::array<std::uint64_t, capacity> hashes_{};

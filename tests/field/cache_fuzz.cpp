@@ -124,12 +124,18 @@ struct FuzzTest : CacheFieldTest {
       truth[key] = entry;
       tune::Record record;
       record.identity = std::string("script ") + name + "\n";
-      record.winner = name;
+      record.kernel = record.winner = name;
+      record.chosen = true;
       record.text_hash = runtime::hash_hex(name);
       record.rows.resize(2);
-      for (CandidateReport& row : record.rows) {
-        row.config = name;
-        row.remarks = {"a remark"};
+      for (tune::RecordRow& row : record.rows) {
+        const bool winner = &row == &record.rows.front();
+        row.report.config = winner ? name : "another";
+        row.report.status = winner ? CandidateReport::Status::chosen : CandidateReport::Status::ranked;
+        row.report.rounds = 5;
+        row.report.time_us = winner ? 1 : 2;
+        row.report.remarks = {"a remark"};
+        row.text_hash = runtime::hash_hex(row.report.config);
       }
       cache().store_record(key, tune::to_json(record));
     }

@@ -124,13 +124,16 @@ struct FuzzTest : CacheFieldTest {
       truth[key] = entry;
       tune::Record record;
       record.identity = std::string("script ") + name + "\n";
-      record.winner = name;
+      record.kernel = record.winner = name;
+      record.chosen = true;
       record.text_hash = runtime::hash_hex(name);
       record.rows.resize(2);
-      for (CandidateReport& row : record.rows) {
-        row.config = name;
-        row.remarks = {"a remark"};
+      for (tune::RecordRow& row : record.rows) {
+        row.report.config = name + std::string(&row == &record.rows[0] ? "" : " of another kind");
+        row.report.remarks = {"a remark"};
+        row.text_hash = record.text_hash;
       }
+      record.rows[0].report.status = CandidateReport::Status::chosen;
       cache().store_record(key, tune::to_json(record));
     }
     for (const auto& file : fs::recursive_directory_iterator(root_)) {

@@ -33,13 +33,6 @@ struct Looked {
   std::string kernel, config;
 };
 
-// The identity of a record begins with "script NAME".
-std::string script_of(const std::string& identity) {
-  constexpr std::string_view mark = "script ";
-  if (!identity.starts_with(mark)) return "?";
-  return identity.substr(mark.size(), identity.find('\n') - mark.size());
-}
-
 Looked look_at(const CacheItem& item) {
   Looked looked{item, {}, {}, {}, "?", "?"};
   if (item.kind == CacheItem::Kind::kernel) {
@@ -53,13 +46,14 @@ Looked look_at(const CacheItem& item) {
   std::string text;
   looked.check = read_record(item.path, item.key, &text);
   if (looked.check.state != State::whole) return looked;
-  const std::optional<tune::Record> record = tune::parse_record(text);
+  std::string why;
+  const std::optional<tune::Record> record = tune::parse_record(text, &why);
   if (!record) {
-    looked.check = {State::damaged, "of another form", 0};
+    looked.check = {State::damaged, "of another form: " + why, 0};
     return looked;
   }
   looked.record = *record;
-  looked.kernel = script_of(record->identity);
+  looked.kernel = record->kernel;
   looked.config = record->winner;
   return looked;
 }

@@ -41,7 +41,12 @@ struct CommandTest : CacheFieldTest {
   void store_record(const std::string& name, int hours_ago) {
     tune::Record record;
     record.identity = "script Kernel_" + name + "\nconstants 1\n";
+    record.kernel = "Kernel_" + name;
     record.winner = "block=32";
+    record.chosen = true;
+    record.rows.resize(1);
+    record.rows[0].report.config = record.winner;
+    record.rows[0].report.status = CandidateReport::Status::chosen;
     record.device = "a GPU";
     record.bucket = "m in (64, 128]";
     cache().store_record(key(name), tune::to_json(record));

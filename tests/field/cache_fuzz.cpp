@@ -129,14 +129,11 @@ struct FuzzTest : CacheFieldTest {
       record.text_hash = runtime::hash_hex(name);
       record.rows.resize(2);
       for (tune::RecordRow& row : record.rows) {
-        const bool winner = &row == &record.rows.front();
-        row.report.config = winner ? name : "another";
-        row.report.status = winner ? CandidateReport::Status::chosen : CandidateReport::Status::ranked;
-        row.report.rounds = 5;
-        row.report.time_us = winner ? 1 : 2;
+        row.report.config = name + std::string(&row == &record.rows[0] ? "" : " of another kind");
         row.report.remarks = {"a remark"};
-        row.text_hash = runtime::hash_hex(row.report.config);
+        row.text_hash = record.text_hash;
       }
+      record.rows[0].report.status = CandidateReport::Status::chosen;
       cache().store_record(key, tune::to_json(record));
     }
     for (const auto& file : fs::recursive_directory_iterator(root_)) {

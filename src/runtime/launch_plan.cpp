@@ -117,7 +117,10 @@ class Planner {
   void check_device_memory(std::size_t index, const PtrValue& value) const {
     std::string what = "host memory";
     if (value.source == PtrSource::buffer) return;
-    if (value.source == PtrSource::device_pointer && device_.usable(value.pointer, &what)) return;
+    if (value.source == PtrSource::device_pointer) {
+      if (device_.known_usable(value.pointer)) return;
+      static_cast<void>(device_.usable(value.pointer, &what));  // for the text
+    }
     fail(fmt::format("{} is {}, which kernels on {} cannot use", param_text(index), what, device_.name()),
          "pass a Buffer of that device (device.from_host copies host memory), or launch on Device::sim()");
   }

@@ -4,6 +4,7 @@
 
 #include "export/model.hpp"
 #include "export/status.hpp"
+#include "tessera/version.hpp"
 
 namespace tessera::exporter {
 using detail::ParamKind;
@@ -46,7 +47,7 @@ std::string opening(const Model& m) {
       " *   {}_module module;\n *   int status = {}_load(&module{});\n"
       " *   if (status == 0) status = {}_launch(&module, ..., stream);\n"
       " *   if (status != 0) puts({}_status_text(status));\n *\n * Compiled for\n",
-      name, comment_safe(m.script), TESSERA_VERSION, name, name, m.options.embed ? "" : ", directory", name, name);
+      name, comment_safe(m.script), version(), name, name, m.options.embed ? "" : ", directory", name, name);
   for (const Entry& entry : m.entries) text += " *   " + comment_safe(entry_text(m, entry)) + "\n";
   text +=
       m.options.dispatch == ExportOptions::Dispatch::exact

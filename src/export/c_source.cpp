@@ -9,6 +9,7 @@
 #include "export/c_plan.hpp"
 #include "export/model.hpp"
 #include "export/status.hpp"
+#include "tessera/version.hpp"
 
 namespace tessera::exporter {
 using detail::ParamInfo;
@@ -42,7 +43,7 @@ class SourceWriter {
       dependent_ = dependent_ || m_.variants[i].kernel->dependent_launch;
     }
     std::string text = fmt::format("/* Written by Tessera {}; see {}.h. */\n#include \"{}.h\"\n\n#include <stddef.h>\n",
-                                   TESSERA_VERSION, name_, name_);
+                                   version(), name_, name_);
     if (!m_.options.embed) text += "#include <stdio.h>\n#include <stdlib.h>\n";
     text += "#include <string.h>\n\n";
     if (m_.options.embed) text += images();

@@ -4,6 +4,7 @@
 #include "export/model.hpp"
 #include "ir/thread.hpp"
 #include "runtime/hash.hpp"
+#include "tessera/version.hpp"
 
 namespace tessera::exporter {
 using detail::ParamKind;
@@ -68,7 +69,7 @@ std::string manifest_text(const Model& model, const std::vector<std::pair<std::s
   ordered_json json = {{"format", format_version},
                        {"name", model.options.name},
                        {"kernel", model.script},
-                       {"tessera", TESSERA_VERSION},
+                       {"tessera", version()},
                        {"compiler", model.compiler},
                        {"target", "sm_90a"},
                        {"dispatch", model.options.dispatch == ExportOptions::Dispatch::exact ? "exact" : "nearest"},

@@ -32,7 +32,7 @@ struct Function {
   Image* image;
   std::string name;
 };
-std::mutex recording;
+std::mutex recording_guard;
 std::deque<Image> images;
 std::deque<Function> functions;
 std::vector<int> parameter_bytes;
@@ -71,7 +71,7 @@ FAKE int cuCtxGetDevice(int* device) {
 }
 FAKE int cuModuleLoadData(void** module, const void* image) {
   MAY_FAIL("load");
-  const std::lock_guard lock(recording);
+  const std::lock_guard lock(recording_guard);
   images.push_back({static_cast<const char*>(image)});  // images of the fake compiler are text
   full += "load " + images.back().text + "\n";
   return *module = &images.back(), 0;
@@ -83,13 +83,13 @@ FAKE int cuModuleUnload(void* module) {
 }
 FAKE int cuModuleGetFunction(void** function, void* module, const char* name) {
   MAY_FAIL("function");
-  const std::lock_guard lock(recording);
+  const std::lock_guard lock(recording_guard);
   functions.push_back({static_cast<Image*>(module), name});
   return *function = &functions.back(), 0;
 }
 FAKE int cuFuncSetAttribute(void* function, int which, int value) {
   MAY_FAIL("attribute");
-  const std::lock_guard lock(recording);
+  const std::lock_guard lock(recording_guard);
   full += "attribute" + number(static_cast<unsigned>(which)) + " =" + number(static_cast<unsigned>(value)) + " of " +
           static_cast<Function*>(function)->name + "\n";
   return 0;
@@ -108,7 +108,7 @@ FAKE int cuLaunchKernelEx(const void* config, void* f, void** params, void**) {
     text += " attribute" + number(static_cast<unsigned>(a.id));
     for (int k = 0; k < (a.id == 4 ? 3 : 1); ++k) text += number(a.value.cluster[k]);
   }
-  const std::lock_guard lock(recording);
+  const std::lock_guard lock(recording_guard);
   text += " parameters";
   for (std::size_t i = 0; i < parameter_bytes.size(); ++i) text += parameter(params[i], parameter_bytes[i]);
   full += (c->count > 0 ? "extended " : "") + text + "\n";
@@ -133,7 +133,7 @@ FAKE int cuTensorMapEncodeTiled(void* map, int type, std::uint32_t rank, void* b
   for (std::uint32_t i = 0; i < rank; ++i) text += number(box[i]) + number(steps[i]);
   text += " modes";
   for (const int mode : {interleave, swizzle, promotion, fill}) text += number(static_cast<unsigned>(mode));
-  const std::lock_guard lock(recording);
+  const std::lock_guard lock(recording_guard);
   encoded.push_back(text);
   const std::uint64_t words[16] = {reinterpret_cast<std::uintptr_t>(base), encoded.size()};
   std::memcpy(map, words, sizeof words);

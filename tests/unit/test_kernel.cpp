@@ -44,6 +44,17 @@ struct Fill : Script {
   }
 };
 
+enum class Rounding : std::uint8_t { none, up };
+
+// An enumeration is a compile-time constant as an int is.
+struct Round : Script {
+  void operator()(Rounding rounding, Ptr<float> y_ptr) {
+    attrs.blocks = {1};
+    attrs.warps = 1;
+    store_global(global_view(y_ptr, {32}), register_tensor<float>({32}, rounding == Rounding::up ? 2.0f : 1.0f), {0});
+  }
+};
+
 struct KernelTemplateTest : test::RuntimeTest {
   Device device = Device::sim({.threads = 1});
   std::vector<float> expected(const Buffer<float>& x, float factor) const {
@@ -97,6 +108,16 @@ TEST_F(KernelTemplateTest, OneConfigSpacesAndScripts) {
   fill(70, 2.5, y);
   EXPECT_EQ(y.to_host()[69], 2.5F);
   EXPECT_EQ(y.to_host()[70], expected(x, 6)[70]);
+}
+
+TEST_F(KernelTemplateTest, EnumerationsAreConstants) {
+  Kernel<Round> round;
+  auto y = device.empty<float>({32});
+  round(Rounding::none, y);
+  EXPECT_EQ(y.to_host(), std::vector<float>(32, 1.0f));
+  round(Rounding::up, y);
+  EXPECT_EQ(y.to_host(), std::vector<float>(32, 2.0f));
+  EXPECT_EQ(round.report().counters.traced, 2U);
 }
 
 TEST_F(KernelTemplateTest, PointersOfEveryKind) {

@@ -94,7 +94,7 @@ class ScalarArg {
     result.pointer.loc = loc_;
     if constexpr (std::is_same_v<T, float>) {
       result.integer = std::bit_cast<std::uint32_t>(value_);
-    } else if constexpr (!std::is_arithmetic_v<T>) {  // a narrow float: its bits
+    } else if constexpr (!std::is_arithmetic_v<T> && !std::is_enum_v<T>) {  // a narrow float: its bits
       result.integer = value_.bits;
     } else {
       result.integer = static_cast<std::int64_t>(value_);

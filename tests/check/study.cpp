@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -20,10 +19,7 @@ const char* name_of(Verdict verdict) {
 }
 
 std::string source_of(const SourceLoc& loc) {
-  std::ifstream file(loc.file);
-  std::string line;
-  for (std::uint32_t n = 0; n < loc.line && std::getline(file, line); ++n) {
-  }
+  const std::string line = source_line(loc);
   const auto first = line.find_first_not_of(' ');
   return first == std::string::npos ? "" : line.substr(first);
 }

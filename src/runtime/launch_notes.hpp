@@ -1,4 +1,4 @@
-// Writes launches down for tuning records.
+// Writes launches down, for tuning records and for the trial process.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace tessera::runtime {
 std::vector<tune::RecordBuffer> note_buffers(const CandidateMemory& memory, RuntimeArguments arguments,
                                              const ir::thread::Kernel& kernel);
 
-// A launch with these arguments, without the cubin.
+// A launch with these arguments, without the cubin. A pointer that no view uses is null.
 trial::Job note_launch(const CandidateMemory& memory, RuntimeArguments arguments, const ir::thread::Kernel& kernel,
                        const detail::DeviceState& device, SourceLoc call);
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "cuda/printer.hpp"
+#include "runtime/launch_notes.hpp"
 #include "runtime/progress.hpp"
 #include "runtime/tune_executor.hpp"
 #include "tessera/core/error.hpp"
@@ -32,10 +32,9 @@ IsolatedExecutor::IsolatedExecutor(detail::DeviceState& device, std::unique_ptr<
       entries_(std::move(entries)),
       memory_(find_memory(arguments_, entries_, device_)) {
   session_->set_memory(regions());
-  const std::vector<std::int64_t> values = runtime::scalar_values(arguments_);
   std::vector<Job> jobs(entries_.size());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].kernel) jobs[i] = job(entries_[i], values, call);
+    if (entries_[i].kernel) jobs[i] = job(entries_[i], call);
   }
   session_->set_jobs(std::move(jobs));
   for (std::size_t i = 0; i < memory_.regions.size(); ++i) {
@@ -70,44 +69,10 @@ std::vector<Region> IsolatedExecutor::regions() const {
   return result;
 }
 
-// A pointer that no view uses stays what it is: nothing lies there in another process.
-Param IsolatedExecutor::param_at(std::size_t index, std::int64_t bytes) const {
-  if (memory_.region[index] != MergedRanges::none)
-    return {static_cast<std::int32_t>(memory_.region[index]), static_cast<std::int64_t>(memory_.offset[index]) + bytes};
-  const auto address = reinterpret_cast<std::uintptr_t>(arguments_[index]->pointer.pointer);
-  return {no_region, static_cast<std::int64_t>(address) + bytes};
-}
-
-Job IsolatedExecutor::job(const Entry& entry, const std::vector<std::int64_t>& values, SourceLoc call) const {
-  const ir::thread::Kernel& kernel = *entry.kernel;
-  Job job;
+Job IsolatedExecutor::job(const Entry& entry, SourceLoc call) const {
+  Job job = runtime::note_launch(memory_, arguments_, *entry.kernel, device_, call);
   const std::span<const char> image = entry.executable->image();
   job.cubin.assign(image.begin(), image.end());
-  job.function = cuda::function_name(kernel);
-  job.shared_bytes = kernel.shared_bytes;
-  job.cluster = kernel.cluster;
-  job.dependent = kernel.dependent_launch;
-  job.threads = static_cast<std::uint32_t>(kernel.warps) * 32;
-  const std::array<std::int64_t, 3> grid = runtime::evaluate_grid(kernel, values, call, device_.sm_count());
-  for (std::size_t axis = 0; axis < 3; ++axis) job.grid[axis] = static_cast<std::uint32_t>(grid[axis]);
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    job.params.push_back(kernel.params[i].is_pointer ? param_at(i, 0) : Param{no_region, values[i]});
-  }
-  for (const ir::thread::TensorMap& map : kernel.tensor_maps) job.maps.push_back(map_job(map, values));
-  return job;
-}
-
-MapJob IsolatedExecutor::map_job(const ir::thread::TensorMap& map, const std::vector<std::int64_t>& values) const {
-  const runtime::ResolvedMap resolved = runtime::resolve(map, values, nullptr, device_.sm_count());
-  MapJob job;
-  job.name = map.name;
-  job.type = map.type;
-  job.swizzle = static_cast<std::uint8_t>(map.swizzle);
-  job.box = map.box;
-  job.dims = resolved.dims;
-  job.strides = resolved.strides;
-  job.base = param_at(map.param, static_cast<std::int64_t>(resolved.base));
-  job.empty = resolved.empty;
   return job;
 }
 

@@ -25,9 +25,7 @@ class IsolatedExecutor final : public runtime::CandidateExecutor {
 
  private:
   std::vector<Region> regions() const;
-  Job job(const runtime::Entry& entry, const std::vector<std::int64_t>& values, SourceLoc call) const;
-  MapJob map_job(const ir::thread::TensorMap& map, const std::vector<std::int64_t>& values) const;
-  Param param_at(std::size_t index, std::int64_t bytes) const;
+  Job job(const runtime::Entry& entry, SourceLoc call) const;
 
   detail::DeviceState& device_;
   std::unique_ptr<Session> session_;

@@ -63,6 +63,9 @@ Range range_of_select(const Expr& e) {
   return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
+// Others have no defined result (evaluate_integer).
+bool is_shift(std::int64_t amount, int most) { return amount >= 0 && amount <= most; }
+
 // The exact mathematical range of an operation, before wrapping; false where nothing useful is known.
 bool range_of(const Expr& e, Range* out) {
   const auto range = [&](std::size_t i) { return Range{e.args[i]->low, e.args[i]->high}; };
@@ -104,11 +107,11 @@ bool range_of(const Expr& e, Range* out) {
       return true;
     }
     case ExprKind::shr:
-      if (range(0).low < 0 || !e.args[1]->is_constant()) return false;
+      if (range(0).low < 0 || !e.args[1]->is_constant() || !is_shift(e.args[1]->integer, 63)) return false;
       *out = {range(0).low >> e.args[1]->integer, range(0).high >> e.args[1]->integer};
       return true;
     case ExprKind::shl:
-      if (range(0).low < 0 || !e.args[1]->is_constant() || e.args[1]->integer > 31) return false;
+      if (range(0).low < 0 || !e.args[1]->is_constant() || !is_shift(e.args[1]->integer, 31)) return false;
       *out = {range(0).low << e.args[1]->integer, range(0).high << e.args[1]->integer};
       return true;
     default: return false;
@@ -135,7 +138,7 @@ std::int64_t divisor_of(const Expr& e) {
         return d(0) / e.args[1]->integer;
       return 1;
     case ExprKind::shl:
-      if (e.args[1]->is_constant() && e.args[1]->integer < 31) return d(0) << e.args[1]->integer;
+      if (e.args[1]->is_constant() && is_shift(e.args[1]->integer, 30)) return d(0) << e.args[1]->integer;
       return 1;
     default: return 1;
   }

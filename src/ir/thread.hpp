@@ -211,7 +211,9 @@ struct Kernel {
   std::vector<ViewExtent> views;
   std::vector<SharedRegion> regions;
   std::vector<std::uint32_t> written_params;  // pointer parameters that the kernel stores to
-  std::string tile_program;                   // text of the tile IR, for the head of the CUDA source
+  // Pointers with a view that begins at a place which only the kernel knows, so that it is not among `views`.
+  std::vector<std::uint32_t> open_params;
+  std::string tile_program;  // text of the tile IR, for the head of the CUDA source
   Block body;
 };
 

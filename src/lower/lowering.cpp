@@ -264,7 +264,11 @@ void Lowering::epilogue_facts() {
     }
     extent.elements = x.select(nonempty, x.add(last, 1), x.i64(0));
     // A view whose place depends on a value of the kernel's can only be checked where it is used.
-    if (is_host_computable(extent.elements)) out.views.push_back(std::move(extent));
+    if (is_host_computable(extent.elements)) {
+      out.views.push_back(std::move(extent));
+    } else {
+      out.open_params.push_back(view->param);
+    }
   }
   std::sort(out.written_params.begin(), out.written_params.end());
   out.written_params.erase(std::unique(out.written_params.begin(), out.written_params.end()), out.written_params.end());

@@ -1,6 +1,7 @@
 #include "runtime/candidate_memory.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace tessera::runtime {
 using namespace ir;
@@ -24,10 +25,20 @@ void mark_reads(const Block& body, const thread::Kernel& kernel, std::vector<boo
   }
 }
 
-// A view may promise more than there is; what is not memory cannot be copied.
+constexpr std::size_t all_there_is = std::numeric_limits<std::size_t>::max();
+
+// Bytes that the kernel's views of a parameter reach; all there is where only the kernel knows a view's place.
+std::size_t reach_of(const thread::Kernel& kernel, std::span<const std::int64_t> values, std::uint32_t param, int sms) {
+  const auto& open = kernel.open_params;
+  return std::find(open.begin(), open.end(), param) != open.end() ? all_there_is
+                                                                  : reached_bytes(kernel, values, param, sms);
+}
+
+// A view may promise more than there is; what is not memory cannot be copied. 0 if nobody knows where it ends.
 std::size_t within_memory(const detail::PtrValue& value, std::size_t bytes, const detail::DeviceState& device) {
-  if (value.bytes != detail::PtrValue::unknown_bytes) return std::min(bytes, value.bytes);
-  return std::min(bytes, device.bytes_from(value.pointer));
+  const bool known = value.bytes != detail::PtrValue::unknown_bytes;
+  const std::size_t there = std::min(bytes, known ? value.bytes : device.bytes_from(value.pointer));
+  return there == all_there_is ? 0 : there;
 }
 
 }  // namespace
@@ -46,7 +57,7 @@ CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>
     for (std::uint32_t i = 0; i < arguments.size(); ++i) {
       if (!entry.kernel->params[i].is_pointer) continue;
       floating[i] = is_float(entry.kernel->params[i].type);
-      result.reach[i] = std::max(result.reach[i], reached_bytes(*entry.kernel, values, i, device.sm_count()));
+      result.reach[i] = std::max(result.reach[i], reach_of(*entry.kernel, values, i, device.sm_count()));
     }
   }
   std::vector<ByteRange> pieces(arguments.size());

@@ -86,12 +86,13 @@ Bucket* Specialisation::choose(RuntimeArguments arguments, SourceLoc call, void*
       choose_by_estimate(&bucket, guess, progress);
     } else if (tuning.mode == Tuning::now) {
       tune_now(&bucket, task(bucket, std::move(rows), guess, record, tuning, call), arguments, guess, progress);
-    } else if (!known) {
-      bucket.note = "not measured: the tuning mode is never";
-      choose_by_estimate(&bucket, guess, progress);
+    } else {
+      if (!known) {
+        bucket.note = "not measured: the tuning mode is never";
+        choose_by_estimate(&bucket, guess, progress);
+      }
+      if (tuning.mode == Tuning::background) later.emplace(task(bucket, std::move(rows), guess, record, tuning, call));
     }
-    if (rows.size() > 1 && !device_->simulated() && tuning.mode == Tuning::background)
-      later.emplace(task(bucket, std::move(rows), guess, record, tuning, call));
   }
   progress.finish(fmt::format("{}{}{}",
                               variants_[bucket.winner].row.config.empty()

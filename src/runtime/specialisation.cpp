@@ -10,7 +10,6 @@
 #include "tune/tuner.hpp"
 
 namespace tessera::runtime {
-using detail::Argument;
 using detail::ParamInfo;
 using detail::ParamKind;
 using Status = CandidateReport::Status;

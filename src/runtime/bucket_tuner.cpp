@@ -8,6 +8,7 @@
 
 #include "runtime/launch_notes.hpp"
 #include "runtime/parallel.hpp"
+#include "support/error_text.hpp"
 #include "tune/tuner.hpp"
 
 namespace tessera::runtime {
@@ -18,14 +19,6 @@ namespace {
 // Of a budget, so that something can be measured of what was compiled.
 constexpr double compile_share = 0.6;
 constexpr auto save_interval = std::chrono::milliseconds(250);
-
-std::string first_message(const Error& error) {
-  return error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
-}
-
-std::int64_t time_of_day() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // Kernels that measure at once disturb each other, so one does at a time; in the background it can wait.
 class Turn {
@@ -226,7 +219,7 @@ void BucketTuner::save_step() {
 }
 
 void BucketTuner::save(bool finished) {
-  const std::int64_t now = time_of_day();
+  const std::int64_t now = tune::seconds_since_1970();
   for (std::size_t i = 0; i < saved_.size(); ++i) {
     if (!same_state(saved_[i], task_.rows[i]) && task_.rows[i].status != Status::unused) task_.measured[i] = now;
   }
@@ -266,7 +259,7 @@ tune::Record BucketTuner::record() const {
   result.compiler = task_.toolchain.compiler();
   result.bucket = task_.bucket;
   result.seconds = spent();
-  result.updated = time_of_day();
+  result.updated = tune::seconds_since_1970();
   result.buffers = buffers_;
   for (std::size_t i = 0; i < task_.rows.size(); ++i) {
     tune::RecordRow row;

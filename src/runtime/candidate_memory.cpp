@@ -43,6 +43,12 @@ std::size_t within_memory(const detail::PtrValue& value, std::size_t bytes, cons
 
 }  // namespace
 
+std::uintptr_t copy_address(const void* allocation, const CandidateMemory::Region& region) {
+  constexpr std::uintptr_t alignment = trial::copy_alignment;
+  const auto base = reinterpret_cast<std::uintptr_t>(allocation);
+  return (base + alignment - 1) / alignment * alignment + region.range.begin % alignment;
+}
+
 CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>& entries,
                             const detail::DeviceState& device) {
   CandidateMemory result;

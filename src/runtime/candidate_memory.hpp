@@ -7,6 +7,7 @@
 #include "runtime/device_state.hpp"
 #include "runtime/launch_plan.hpp"
 #include "support/byte_ranges.hpp"
+#include "trial/job.hpp"
 #include "tune/tuner.hpp"
 
 namespace tessera::runtime {
@@ -32,6 +33,13 @@ struct CandidateMemory {
   std::vector<std::size_t> offset;  // of a parameter in its region
   std::vector<bool> written;        // of a parameter: by any candidate
 };
+
+// A copy of a region has the alignment that the caller's memory has, modulo trial::copy_alignment: so many bytes more
+// to allocate for it, and where it then begins.
+constexpr std::size_t copy_room = 2 * trial::copy_alignment;
+std::uintptr_t copy_address(const void* allocation, const CandidateMemory::Region& region);
+
+// What the entries' kernels reach together.
 CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>& entries,
                             const detail::DeviceState& device);
 

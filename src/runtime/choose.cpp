@@ -9,6 +9,7 @@
 #include "runtime/snapshot.hpp"
 #include "runtime/specialisation.hpp"
 #include "runtime/tuning_settings.hpp"
+#include "support/error_text.hpp"
 #include "tune/estimate.hpp"
 #include "tune/tuner.hpp"
 
@@ -16,10 +17,6 @@ namespace tessera::runtime {
 using Status = CandidateReport::Status;
 
 namespace {
-
-std::string first_message(const Error& error) {
-  return error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
-}
 
 // Whether a record's choice can be improved on with this budget.
 bool to_be_continued(const tune::Record& record, const Tuning& tuning) {

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tessera/core/error.hpp"
+#include "support/error_text.hpp"
 #include "tessera/runtime/buffer.hpp"
+#include "trial/map_job.hpp"
 #include "tune/tuner.hpp"
 
 namespace tessera::runtime {
@@ -96,16 +97,11 @@ class JobExecutor final : public tune::Executor {
   jit::EncodedTensorMap encode(const trial::MapJob& job) const {
     jit::EncodedTensorMap result;
     if (job.empty) return result;
-    ir::thread::TensorMap map;
-    map.name = job.name;
-    map.type = job.type;
-    map.box = job.box;
-    map.swizzle = static_cast<ir::thread::Swizzle>(job.swizzle);
     ResolvedMap resolved;
     resolved.base = static_cast<std::uint64_t>(value(job.base));
     resolved.dims = job.dims;
     resolved.strides = job.strides;
-    device_->encode(map, resolved, &result);
+    device_->encode(trial::tensor_map_of(job), resolved, &result);
     return result;
   }
   void restore(bool poison) {
@@ -158,16 +154,12 @@ std::vector<CandidateReport> take_part(const tune::Record& record, const Cache& 
         executor->add(rows.size(), row.launch->job, cache.load(row.launch->entry, true)->compiled.cubin);
       } catch (const Error& error) {
         report.status = Status::failed;
-        report.reason = error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
+        report.reason = first_message(error);
       }
     }
     rows.push_back(std::move(report));
   }
   return rows;
-}
-
-std::int64_t time_of_day() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 // What was measured takes the place of what the record said; the rest stays.
@@ -178,7 +170,7 @@ tune::Record updated(const tune::Record& old, const std::vector<CandidateReport>
     tune::RecordRow& row = result.rows[i];
     if (took_part[i] != 0) {
       row.report = rows[i];
-      row.measured = time_of_day();
+      row.measured = tune::seconds_since_1970();
     } else if (row.report.status == Status::chosen) {
       row.report.status = Status::ranked;
     }
@@ -189,7 +181,7 @@ tune::Record updated(const tune::Record& old, const std::vector<CandidateReport>
   std::vector<CandidateReport> all;
   for (const tune::RecordRow& row : result.rows) all.push_back(row.report);
   result.complete = tune::complete(all);
-  result.updated = time_of_day();
+  result.updated = tune::seconds_since_1970();
   return result;
 }
 

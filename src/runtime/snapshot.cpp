@@ -1,11 +1,6 @@
 #include "runtime/snapshot.hpp"
 
 namespace tessera::runtime {
-namespace {
-
-constexpr std::uintptr_t copy_alignment = 256;
-
-}  // namespace
 
 Snapshot::Snapshot(std::shared_ptr<detail::DeviceState> device, RuntimeArguments arguments,
                    const std::vector<Entry>& entries, void* stream)
@@ -14,10 +9,8 @@ Snapshot::Snapshot(std::shared_ptr<detail::DeviceState> device, RuntimeArguments
   std::vector<std::uintptr_t> copies;
   try {
     for (const CandidateMemory::Region& region : memory.regions) {
-      allocations_.push_back(device_->allocate(region.range.bytes + 2 * copy_alignment));
-      const auto base = reinterpret_cast<std::uintptr_t>(allocations_.back());
-      copies.push_back((base + copy_alignment - 1) / copy_alignment * copy_alignment +
-                       region.range.begin % copy_alignment);
+      allocations_.push_back(device_->allocate(region.range.bytes + copy_room));
+      copies.push_back(copy_address(allocations_.back(), region));
       device_->copy_on(stream, reinterpret_cast<void*>(copies.back()),
                        reinterpret_cast<const void*>(region.range.begin), region.range.bytes);
     }

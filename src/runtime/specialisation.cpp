@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "runtime/parallel.hpp"
+#include "support/error_text.hpp"
 #include "tune/tuner.hpp"
 
 namespace tessera::runtime {
@@ -152,7 +153,7 @@ Specialisation::Plans Specialisation::plan_all(std::vector<CandidateReport>& row
     } catch (const Error& error) {
       if (!first) first = error;
       rows[i].status = Status::failed;
-      rows[i].reason = error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
+      rows[i].reason = first_message(error);
     }
   }
   if (!any) throw Error(*first);

@@ -2,12 +2,6 @@
 
 namespace tessera::runtime {
 
-namespace {
-
-constexpr std::uintptr_t copy_alignment = 256;
-
-}  // namespace
-
 TuneExecutor::TuneExecutor(detail::DeviceState& device, std::unique_ptr<Timer> timer, RuntimeArguments arguments,
                            std::vector<Entry> entries, SourceLoc call)
     : device_(device),
@@ -32,11 +26,8 @@ void TuneExecutor::allocate_copies() {
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const CandidateMemory::Region& region = memory_.regions[i];
     if (!region.written) continue;
-    copies_[i].allocation = device_.allocate(region.range.bytes + 2 * copy_alignment);
-    const auto base = reinterpret_cast<std::uintptr_t>(copies_[i].allocation);
-    // The same alignment as the caller's memory has.
-    copies_[i].address =
-        (base + copy_alignment - 1) / copy_alignment * copy_alignment + region.range.begin % copy_alignment;
+    copies_[i].allocation = device_.allocate(region.range.bytes + copy_room);
+    copies_[i].address = copy_address(copies_[i].allocation, region);
   }
 }
 

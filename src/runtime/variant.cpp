@@ -7,6 +7,7 @@
 #include "cuda/printer.hpp"
 #include "ir/register_file.hpp"
 #include "runtime/hash.hpp"
+#include "support/error_text.hpp"
 #include "tessera/version.hpp"
 
 namespace tessera::runtime {
@@ -19,10 +20,6 @@ constexpr int register_limit = 255;
 constexpr const char* architecture = "sm_90a";
 // Changes with how `build` turns a kernel into an entry: its files, its facts, the retries of `compile`.
 constexpr const char* entry_format = "entry 2";
-
-std::string first_message(const Error& error) {
-  return error.diagnostics().empty() ? error.what() : error.diagnostics().front().message;
-}
 
 bool reallocates(const ir::Block& body) {
   return std::any_of(body.begin(), body.end(), [](const ir::Stmt* s) {

@@ -10,6 +10,7 @@
 
 #include "jit/driver_api.hpp"
 #include "tessera/core/error.hpp"
+#include "trial/map_job.hpp"
 
 namespace tessera::trial {
 namespace {
@@ -164,12 +165,8 @@ void Server::take_candidate(CandidateRequest request) {
   for (const MapJob& map : job.maps) {
     made->maps.emplace_back();
     if (map.empty) continue;
-    ir::thread::TensorMap ir;
-    ir.name = map.name;
-    ir.type = map.type;
-    ir.box = map.box;
-    ir.swizzle = static_cast<ir::thread::Swizzle>(map.swizzle);
-    made->maps.back() = jit::encode_tensor_map(device_, ir, pointer(address_of(map.base)), map.dims, map.strides);
+    made->maps.back() =
+        jit::encode_tensor_map(device_, tensor_map_of(map), pointer(address_of(map.base)), map.dims, map.strides);
   }
   for (std::int64_t& value : made->values) made->params.push_back(&value);
   for (jit::EncodedTensorMap& map : made->maps) made->params.push_back(&map);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -302,6 +303,10 @@ const RecordRow* Record::winning_row() const {
   const auto found =
       std::find_if(rows.begin(), rows.end(), [&](const RecordRow& r) { return r.report.config == winner; });
   return found == rows.end() ? nullptr : &*found;
+}
+
+std::int64_t seconds_since_1970() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 std::string to_json(const Record& record) { return record_json(record).dump(2); }

@@ -49,6 +49,9 @@ struct Record {
   const RecordRow* winning_row() const;
 };
 
+// Now, as records note it.
+std::int64_t seconds_since_1970();
+
 std::string to_json(const Record& record);
 // Null for text that is not such a record: another format, a field that is missing or of another type, a number that is
 // negative or not finite, an unknown status, two rows of one configuration, a winner that is not the chosen row.

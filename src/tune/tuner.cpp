@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 
+#include "support/error_text.hpp"
 #include "tune/agreement.hpp"
 #include "tune/times.hpp"
 
@@ -63,7 +64,7 @@ class Tuner {
       return true;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
-      fail(candidate, error.diagnostics().empty() ? error.what() : error.diagnostics().front().message);
+      fail(candidate, first_message(error));
       return false;
     }
   }

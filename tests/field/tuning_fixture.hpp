@@ -34,17 +34,7 @@ class Gate {
 struct TuningTest : RuntimeTest {
   void SetUp() override {
     RuntimeTest::SetUp();
-    world->build = [](const std::string&, ir::thread::Kernel& kernel) {
-      auto& pool = kernel.context->expr;
-      const ir::Expr* m = pool.cast(DType::i64, pool.leaf(ir::ExprKind::param, DType::i32, 0));
-      kernel.grid = {m, pool.i64(1), pool.i64(1)};
-      kernel.views = {{"gx", 1, DType::f32, {m}, m, SourceLoc::here()},
-                      {"gy", 2, DType::f32, {m}, m, SourceLoc::here()}};
-      kernel.written_params = {2};
-      auto* regs = kernel.context->new_regs(DType::f32, 1, "r", {});
-      kernel.body.push_back(kernel.context->arena.make<ir::thread::LoadGlobalVector>(
-          SourceLoc{}, ir::thread::RegRef{regs, pool.i32(0)}, 1, 1U, pool.i64(0), nullptr));
-    };
+    world->build = build_vector_kernel;
     add("a", 1.4, 33);
     add("b", 1.2, 34);
     add("c", 1.0, 35);

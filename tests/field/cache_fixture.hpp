@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -26,21 +27,28 @@ class HastyFileSystem : public runtime::FileSystem {
   int sync(int) override { return 0; }
 };
 
-// Counts the operations and fails some of them.
+// Counts the operations and fails some of them. Candidates are compiled by several threads, which may ask at the same time.
 class FaultyFileSystem final : public HastyFileSystem {
  public:
   // The n-th operation from now on (from 1) fails, all that follow, too, if `persistent`; 0: none. `choice` picks one
   // of the errors that such an operation gives.
   void fail(int nth, unsigned choice, bool persistent) {
+    const std::lock_guard lock(mutex_);
     count_ = 0;
     nth_ = nth;
     choice_ = choice;
     persistent_ = persistent;
     failed_.clear();
   }
-  bool has_failed() const { return !failed_.empty(); }
-  const std::string& failed() const { return failed_; }
-  int count() const { return count_; }
+  // The first operation that failed, or "".
+  std::string failed() const {
+    const std::lock_guard lock(mutex_);
+    return failed_;
+  }
+  int count() const {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
 
   int open(const std::string& path, int flags, int mode) override {
     const int error = failing("open " + path, {EIO, EACCES, ENOSPC, EMFILE, ENOENT});
@@ -101,12 +109,14 @@ class FaultyFileSystem final : public HastyFileSystem {
 
  private:
   int failing(const std::string& what, const std::vector<int>& errors) {
+    const std::lock_guard lock(mutex_);
     const int now = ++count_;
     if (nth_ == 0 || now < nth_ || (now > nth_ && !persistent_)) return 0;
     const int error = errors[choice_ % errors.size()];
     if (failed_.empty()) failed_ = what + ": " + runtime::error_text(error);
     return error;
   }
+  mutable std::mutex mutex_;
   int count_ = 0, nth_ = 0;
   unsigned choice_ = 0;
   bool persistent_ = false;

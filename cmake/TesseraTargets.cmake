@@ -10,6 +10,8 @@ target_compile_options(tessera_flags INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL
 target_compile_options(tessera_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Werror=reorder-init-list>)
 # g++ 12 sees overlapping copies in std::string's own operator+ (GCC bug 105651).
 target_compile_options(tessera_flags INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+# g++ takes every source that a unity build includes for a header, whose classes must not have members of an unnamed namespace.
+target_compile_options(tessera_flags INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>)
 target_include_directories(tessera_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 
@@ -32,10 +34,14 @@ function(tessera_component name)
   set_property(GLOBAL APPEND PROPERTY TESSERA_LINK ${ARG_LINK})
 endfunction()
 
-# tessera_test(name SOURCES ... LINK ... [LABELS ...]): one GoogleTest program, one ctest entry a program.
+# tessera_test(name SOURCES ... LINK ... [LABELS ...] [SEPARATE]): one GoogleTest program, one ctest entry a program. SEPARATE: its
+# sources use the same names for different things or replace `operator new`, so that a unity build must not put them together.
 function(tessera_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  if(ARG_SEPARATE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   target_link_libraries(${name} PRIVATE tessera_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   if(ARG_LABELS)

@@ -1,4 +1,6 @@
 // Included by one file for each element type, which makes them compile side by side.
+#pragma once
+
 #include "hopper_matmul/matmul_v0.hpp"
 #include "hopper_matmul/matmul_v1.hpp"
 #include "hopper_matmul/matmul_v2.hpp"

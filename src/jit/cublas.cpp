@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/cublas_values.hpp"
 #include "jit/driver_api.hpp"
 #include "jit/dynamic_library.hpp"
 #include "tessera/core/error.hpp"
@@ -9,11 +10,10 @@
 namespace tessera::jit {
 namespace {
 
-// cublasOperation_t, cudaDataType, cublasComputeType_t and cublasGemmAlgo_t.
-constexpr int op_none = 0, op_transpose = 1, real_32f = 0, real_16f = 2, real_16bf = 14, compute_32f = 68,
-              algorithm_default = -1;
+// cublasOperation_t and cublasGemmAlgo_t.
+constexpr int op_none = 0, algorithm_default = -1;
 
-struct Library {
+struct CublasLibrary {
   DynamicLibrary library{{"TESSERA_CUBLAS", {"libcublas.so.13", "libcublas.so.12", "libcublas.so"}, true}};
   int (*create)(void**) = nullptr;
   int (*destroy)(void*) = nullptr;
@@ -23,7 +23,7 @@ struct Library {
               const void*, int, std::int64_t, const void*, void*, int, std::int64_t, int, int) = nullptr;
   const char* (*status)(int) = nullptr;
 
-  Library() {
+  CublasLibrary() {
     library.bind(create, "cublasCreate_v2");
     library.bind(destroy, "cublasDestroy_v2");
     library.bind(version, "cublasGetVersion_v2");
@@ -35,8 +35,8 @@ struct Library {
   std::string why_not() const { return library.why_not("cuBLAS"); }
 };
 
-const Library& cublas() {
-  static const Library instance;
+const CublasLibrary& cublas() {
+  static const CublasLibrary instance;
   return instance;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "jit/cublas_values.hpp"
 #include "jit/driver.hpp"
 #include "jit/driver_api.hpp"
 #include "jit/dynamic_library.hpp"
@@ -14,8 +15,7 @@
 namespace tessera::jit {
 namespace {
 
-// Values of cublasLt.h and library_types.h.
-constexpr int op_transpose = 1, compute_32f = 68, real_32f = 0, real_16f = 2, real_16bf = 14, real_8f_e4m3 = 28;
+// Values of cublasLt.h.
 enum MatmulAttribute { transpose_a = 3, transpose_b = 4, scale_a = 17, scale_b = 18, fast_accumulation = 25 };
 constexpr int preference_workspace = 1;
 constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
@@ -30,7 +30,7 @@ struct Proposal {
 };
 static_assert(sizeof(Proposal) == 96);
 
-struct Library {
+struct CublasLtLibrary {
   DynamicLibrary library{{"TESSERA_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, true}};
   int (*create)(void**) = nullptr;
   int (*destroy)(void*) = nullptr;
@@ -47,7 +47,7 @@ struct Library {
   int (*matmul)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
                 void*, void*, const void*, void*, std::size_t, void*) = nullptr;
 
-  Library() {
+  CublasLtLibrary() {
     library.bind(create, "cublasLtCreate");
     library.bind(destroy, "cublasLtDestroy");
     library.bind(version, "cublasLtGetVersion");
@@ -66,12 +66,12 @@ struct Library {
   std::string why_not() const { return library.why_not("cublasLt"); }
 };
 
-const Library& lt() {
-  static const Library instance;
+const CublasLtLibrary& lt() {
+  static const CublasLtLibrary instance;
   return instance;
 }
 
-void check(int code, const char* call) {
+void check_lt(int code, const char* call) {
   if (code == 0) return;
   throw Error(ErrorKind::device, {}, fmt::format("{} failed with status {}", call, code));
 }
@@ -99,10 +99,10 @@ struct CublasLtMatmul::Impl {
   // Column-major: what lies there as C is C^T[n, m] = (B^T)^T * A^T with leading dimensions k, k and n.
   void describe(DType type, DType result, std::int64_t m, std::int64_t n, std::int64_t k) {
     const auto rows = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
-    check(lt().create(&handle), "cublasLtCreate");
-    check(lt().desc_create(&desc, compute_32f, real_32f), "cublasLtMatmulDescCreate");
+    check_lt(lt().create(&handle), "cublasLtCreate");
+    check_lt(lt().desc_create(&desc, compute_32f, real_32f), "cublasLtMatmulDescCreate");
     const auto set = [&](int attribute, const auto& value) {
-      check(lt().desc_set(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+      check_lt(lt().desc_set(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
     };
     set(transpose_a, op_transpose);
     set(transpose_b, 0);
@@ -114,21 +114,21 @@ struct CublasLtMatmul::Impl {
       set(scale_b, scale);
       set(fast_accumulation, std::int8_t{1});
     }
-    check(lt().layout_create(&a, data_type(type), rows(k), rows(m), k), "cublasLtMatrixLayoutCreate");
-    check(lt().layout_create(&b, data_type(type), rows(k), rows(n), k), "cublasLtMatrixLayoutCreate");
-    check(lt().layout_create(&c, data_type(result), rows(n), rows(m), n), "cublasLtMatrixLayoutCreate");
+    check_lt(lt().layout_create(&a, data_type(type), rows(k), rows(m), k), "cublasLtMatrixLayoutCreate");
+    check_lt(lt().layout_create(&b, data_type(type), rows(k), rows(n), k), "cublasLtMatrixLayoutCreate");
+    check_lt(lt().layout_create(&c, data_type(result), rows(n), rows(m), n), "cublasLtMatrixLayoutCreate");
   }
 
   void propose(int algorithms) {
     void* preference = nullptr;
-    check(lt().preference_create(&preference), "cublasLtMatmulPreferenceCreate");
-    check(lt().preference_set(preference, preference_workspace, &workspace_bytes, sizeof workspace_bytes),
-          "cublasLtMatmulPreferenceSetAttribute");
+    check_lt(lt().preference_create(&preference), "cublasLtMatmulPreferenceCreate");
+    check_lt(lt().preference_set(preference, preference_workspace, &workspace_bytes, sizeof workspace_bytes),
+             "cublasLtMatmulPreferenceSetAttribute");
     proposals.resize(static_cast<std::size_t>(algorithms));
     int found = 0;
     const int status = lt().heuristic(handle, desc, b, a, c, c, preference, algorithms, proposals.data(), &found);
     static_cast<void>(lt().preference_destroy(preference));
-    check(status, "cublasLtMatmulAlgoGetHeuristic");
+    check_lt(status, "cublasLtMatmulAlgoGetHeuristic");
     proposals.resize(static_cast<std::size_t>(found));
     std::erase_if(proposals, [](const Proposal& p) { return p.state != 0; });
     if (proposals.empty()) throw Error(ErrorKind::device, {}, "cublasLt has no algorithm for this product");
@@ -187,9 +187,9 @@ void CublasLtMatmul::run(int algorithm, const void* a, const void* b, void* c, v
   const ContextScope scope(impl_->device);
   const float one = 1.0F, zero = 0.0F;
   const Proposal& p = impl_->proposals.at(static_cast<std::size_t>(algorithm));
-  check(lt().matmul(impl_->handle, impl_->desc, &one, b, impl_->b, a, impl_->a, &zero, c, impl_->c, c, impl_->c,
-                    p.algorithm.data(), impl_->workspace, workspace_bytes, stream),
-        "cublasLtMatmul");
+  check_lt(lt().matmul(impl_->handle, impl_->desc, &one, b, impl_->b, a, impl_->a, &zero, c, impl_->c, c, impl_->c,
+                       p.algorithm.data(), impl_->workspace, workspace_bytes, stream),
+           "cublasLtMatmul");
 }
 
 std::string CublasLtMatmul::version() const {

@@ -11,7 +11,7 @@
 namespace tessera::jit {
 namespace {
 
-constexpr std::size_t most_devices = 64;
+constexpr std::size_t most_logs = 64;
 constexpr std::size_t named = 6;  // candidates in a message
 
 std::string place(const SourceLoc& loc) {
@@ -40,8 +40,8 @@ const char* intern(const std::string& text) {
 }
 
 LaunchLog& launch_log(int device) {
-  static auto& logs = *new std::array<LaunchLog, most_devices>;
-  return logs[static_cast<std::size_t>(device) % most_devices];
+  static auto& logs = *new std::array<LaunchLog, most_logs>;
+  return logs[static_cast<std::size_t>(device) % most_logs];
 }
 
 bool synchronous_launches() {

@@ -1,4 +1,6 @@
 // Included by one file for each element type.
+#pragma once
+
 #include "kernels/persistent_matmul.hpp"
 #include "kernels/programs.hpp"
 #include "tessera/runtime/kernel.hpp"

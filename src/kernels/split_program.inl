@@ -1,4 +1,6 @@
 // Included by one file for each element type.
+#pragma once
+
 #include "kernels/programs.hpp"
 #include "kernels/split_matmul.hpp"
 #include "tessera/runtime/kernel.hpp"

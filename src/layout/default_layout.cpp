@@ -11,9 +11,8 @@ namespace tessera::layout {
 
 namespace {
 
+using detail::at;
 using Ints = RegisterLayout::Ints;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Gives every thread `vector` consecutive elements, then spreads the threads from the last dimension to the first.
 RegisterLayout spread(const Ints& shape, std::int64_t threads, std::int64_t vector) {

@@ -1,6 +1,7 @@
 // Helpers shared by the layout sources.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,6 +11,9 @@
 namespace tessera::layout::detail {
 
 using Ints = std::vector<std::int64_t>;
+
+// A mode, dimension or extent as an index of the standard containers.
+inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 [[noreturn]] void fail(std::string_view function, const std::string& what);  // an internal tessera::Error
 // "2, 3". Not fmt::join: g++ 12 at -O3 warns inside it.

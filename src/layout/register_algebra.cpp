@@ -11,9 +11,8 @@ namespace tessera::layout {
 
 namespace {
 
+using detail::at;
 using Ints = RegisterLayout::Ints;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Ints iota(std::size_t n) {
   Ints result(n);

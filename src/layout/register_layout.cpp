@@ -10,12 +10,11 @@ namespace tessera::layout {
 
 namespace {
 
+using detail::at;
 using Ints = RegisterLayout::Ints;
 
 // Every mode has an extent of 2 or more and a tile fewer than 2^62 elements, so there are at most 62 modes.
 using ModeValues = std::array<std::int64_t, 64>;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Renames the entries of a mode list after size-1 modes are gone (new_id -1: dropped); drops replication by 1.
 Ints rename(const Ints& list, const Ints& new_id) {

@@ -10,9 +10,8 @@ namespace tessera::layout {
 
 namespace {
 
+using detail::at;
 using Ints = RegisterLayout::Ints;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Peels layouts off the outside: a mode can go when it is the outermost one left of its dimension and comes next in its
 // list. Peeling never blocks a later peel, so taking as much as possible finds a chain whenever one exists; whether the

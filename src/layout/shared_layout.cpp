@@ -12,9 +12,8 @@ namespace tessera::layout {
 
 namespace {
 
+using detail::at;
 using Ints = SharedLayout::Ints;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 const char* name(SwizzleMode mode) {
   switch (mode) {

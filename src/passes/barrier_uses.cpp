@@ -24,8 +24,8 @@ std::optional<BarrierUse> use_at(const Site& site) {
 
 }  // namespace
 
-std::vector<BarrierUse> barrier_uses(const ProgramFacts& facts, const tile::BarrierArray* array) {
-  std::vector<BarrierUse> result;
+BarrierUses barrier_uses(const ProgramFacts& facts, const tile::BarrierArray* array) {
+  BarrierUses result;
   for (const Site& site : facts.walk().sites) {
     if (const auto use = use_at(site); use && use->barrier->array == array) result.push_back(*use);
   }

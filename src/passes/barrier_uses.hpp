@@ -19,9 +19,10 @@ struct BarrierUse {
   const ir::Stmt& stmt() const { return *site->stmt; }
   bool arrives() const { return kind == Kind::arrive || kind == Kind::expect; }
 };
+using BarrierUses = std::vector<BarrierUse>;
 
 // Those of one array, in the order of the program.
-std::vector<BarrierUse> barrier_uses(const ProgramFacts& facts, const ir::tile::BarrierArray* array);
+BarrierUses barrier_uses(const ProgramFacts& facts, const ir::tile::BarrierArray* array);
 
 // The numbers of the barriers that it may stand for, within the array.
 Interval index_of(const ir::tile::BarrierRef& barrier);

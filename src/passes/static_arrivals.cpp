@@ -14,8 +14,6 @@ using namespace ir;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-using Uses = std::vector<BarrierUse>;
-
 // Whether numbers of `parts`, each as often as wanted, add up to `sum`.
 bool add_up(const std::set<std::int64_t>& parts, std::int64_t sum) {
   if (parts.count(1) != 0) return true;
@@ -153,7 +151,7 @@ class Arrivals {
 
   const ProgramFacts& facts_;
   const tile::BarrierArray* array_;
-  Uses uses_;
+  BarrierUses uses_;
   HazardList& out_;
 };
 
@@ -162,7 +160,7 @@ class Bursts {
  public:
   Bursts(const ProgramFacts& facts, HazardList& out) : facts_(facts), out_(out) {
     for (const tile::BarrierArray* array : facts.kernel().barriers) {
-      const Uses uses = barrier_uses(facts, array);
+      const BarrierUses uses = barrier_uses(facts, array);
       const bool waits =
           std::any_of(uses.begin(), uses.end(), [](const BarrierUse& u) { return u.kind == BarrierUse::Kind::wait; });
       for (const BarrierUse& use : uses) {

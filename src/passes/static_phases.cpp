@@ -13,8 +13,6 @@ using namespace ir;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-using Uses = std::vector<BarrierUse>;
-
 class Phases {
  public:
   Phases(const ProgramFacts& facts, const tile::BarrierArray* array, HazardList& out)
@@ -148,7 +146,7 @@ class Phases {
 
   const ProgramFacts& facts_;
   const tile::BarrierArray* array_;
-  Uses arrivals_, waits_;
+  BarrierUses arrivals_, waits_;
   HazardList& out_;
 };
 

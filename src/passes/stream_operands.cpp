@@ -25,13 +25,13 @@ bool keeps_shared_memory(const Stmt* s) {
   }
 }
 
-struct Uses {
+struct OperandUses {
   int reads = 0;
   int writes = 0;
   const Stmt* reader = nullptr;
 };
 
-void stream_block(Block& block, const std::vector<Uses>& uses) {
+void stream_block(Block& block, const std::vector<OperandUses>& uses) {
   for (std::size_t i = 0; i < block.size(); ++i) {
     for_each_child_block(block[i], [&](Block& b) { stream_block(b, uses); });
     auto* load = as<tile::LoadShared>(block[i]);
@@ -54,7 +54,7 @@ void stream_block(Block& block, const std::vector<Uses>& uses) {
 }  // namespace
 
 void stream_operands(tile::Kernel& kernel) {
-  std::vector<Uses> uses(kernel.registers.size());
+  std::vector<OperandUses> uses(kernel.registers.size());
   const Walk walk(kernel);
   for (const Site& site : walk.sites) {
     const Operands o = register_operands(site.stmt);

@@ -4,6 +4,7 @@
 
 #include "sim/cta.hpp"
 #include "sim/lane_groups.hpp"
+#include "sim/lanes.hpp"
 
 namespace tessera::sim {
 
@@ -52,11 +53,6 @@ std::uint32_t masked_lanes(const Warp& warp, std::uint32_t slot) {
   std::uint32_t mask = 0;
   for (int i = 0; i < warp_lanes; ++i) mask |= (lanes[i] != 0 ? 1U : 0U) << i;
   return mask;
-}
-
-template <class F>
-void for_each_lane(std::uint32_t lanes, F&& f) {
-  for (; lanes != 0; lanes &= lanes - 1) f(std::countr_zero(lanes));
 }
 
 }  // namespace

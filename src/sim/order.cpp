@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/lanes.hpp"
 #include "support/byte_ranges.hpp"
 
 namespace tessera::sim {
@@ -12,11 +13,6 @@ namespace {
 
 // Components: warps, then the wgmma groups of each warp, then what comes along (mbarriers, bulk groups of threads).
 constexpr int kinds_of_warp_components = 2;
-
-template <class F>
-void for_each_lane(std::uint32_t lanes, F&& f) {
-  for (; lanes != 0; lanes &= lanes - 1) f(std::countr_zero(lanes));
-}
 
 }  // namespace
 

@@ -27,7 +27,8 @@ class HastyFileSystem : public runtime::FileSystem {
   int sync(int) override { return 0; }
 };
 
-// Counts the operations and fails some of them. Candidates are compiled by several threads, which may ask at the same time.
+// Counts the operations and fails some of them. Candidates are compiled by several threads, which may ask at the same
+// time.
 class FaultyFileSystem final : public HastyFileSystem {
  public:
   // The n-th operation from now on (from 1) fails, all that follow, too, if `persistent`; 0: none. `choice` picks one

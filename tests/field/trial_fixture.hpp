@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <sys/wait.h>
 
+#include <numeric>
+
 #include "runtime/device_state.hpp"
 #include "trial/session.hpp"
 #include "unit/runtime_fixture.hpp"
@@ -69,6 +71,28 @@ struct Subject {
   }
 };
 
+inline Subject with_every_fault() {
+  Subject subject;
+  subject.candidate("good", "add time=1").candidate("good and slower", "add time=1.2");
+  subject.candidate("trap", "trap").candidate("hang", "hang").candidate("crash", "crash").candidate("exit", "exit");
+  subject.candidate("garble", "garble").candidate("wrong", "wrong").candidate("half", "half");
+  subject.candidate("behind", "behind").candidate("before", "before").candidate("touch", "touch");
+  subject.candidate("damaged", "damaged");
+  auto& behaviours = subject.world->behaviours;
+  behaviours["trace"].trace_error = Error(ErrorKind::user, {}, "it does not trace");
+  behaviours["lower"].lower_error = Error(ErrorKind::user, {}, "it does not lower");
+  behaviours["compile"].compile_error = Error(ErrorKind::device, {}, "it does not compile");
+  behaviours["large"].shared_bytes = 300000;
+  return subject;
+}
+
+constexpr int n = 1000;
+inline std::vector<float> counted() {
+  std::vector<float> values(n);
+  std::iota(values.begin(), values.end(), 1.0F);
+  return values;
+}
+
 template <class T>
 std::array<detail::Argument, 3> arguments(int n, const PtrArg<T>& x, const PtrArg<T>& y) {
   std::array<detail::Argument, 3> result;
@@ -97,8 +121,9 @@ class TrialTest : public RuntimeTest {
   }
   void SetUp() override {
     RuntimeTest::SetUp();
-    reinterpret_cast<void (*)()>(::dlsym(driver, "field_reset"))();
+    reset();
   }
+  static void reset() { reinterpret_cast<void (*)()>(::dlsym(driver, "field_reset"))(); }
   // What ran in this process.
   static std::string launched_here() {
     return reinterpret_cast<const char* (*)()>(::dlsym(driver, "field_launched"))();

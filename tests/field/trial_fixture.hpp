@@ -40,15 +40,8 @@ struct Subject {
 
   explicit Subject(DType t = DType::f32) : type(t) {
     world->build = [t](const std::string& config, ir::thread::Kernel& kernel) {
-      auto& pool = kernel.context->expr;
-      const ir::Expr* n = pool.cast(DType::i64, pool.leaf(ir::ExprKind::param, DType::i32, 0));
-      kernel.grid = {n, pool.i64(1), pool.i64(1)};
-      kernel.views = {{"gx", 1, t, {n}, n, {}}, {"gy", 2, t, {n}, n, {}}};
-      if (config == "far") kernel.views[1].elements = pool.i64(std::int64_t{1} << 31);
-      kernel.written_params = {2};
-      auto* regs = kernel.context->new_regs(t, 1, "r", {});
-      kernel.body.push_back(kernel.context->arena.make<ir::thread::LoadGlobalVector>(
-          SourceLoc{}, ir::thread::RegRef{regs, pool.i32(0)}, 1, 1U, pool.i64(0), nullptr));
+      build_vector_kernel_of(t, kernel);
+      if (config == "far") kernel.views[1].elements = kernel.context->expr.i64(std::int64_t{1} << 31);
     };
   }
   Subject& candidate(const std::string& name, const std::string& act) {

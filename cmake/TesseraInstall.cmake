@@ -27,8 +27,9 @@ endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in ${staged}/tesseraConfig.cmake
                               INSTALL_DESTINATION ${TESSERA_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${staged}/tesseraConfigVersion.cmake COMPATIBILITY ${compatibility})
-install(FILES ${staged}/tesseraConfig.cmake ${staged}/tesseraConfigVersion.cmake DESTINATION ${TESSERA_CMAKE_DIR}
-        COMPONENT development)
+install(FILES ${staged}/tesseraConfig.cmake ${staged}/tesseraConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/TesseraPython.cmake
+        DESTINATION ${TESSERA_CMAKE_DIR} COMPONENT development)
 
 # pkg-config: `tessera` for the shared library, with `--static` for either; `tessera-static` for the archive where both are.
 # The prefix is where the file itself lies.

@@ -41,6 +41,7 @@ if(TESSERA_SHARED)
   set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The shared library.\n${CPACK_PACKAGE_DESCRIPTION}")
 endif()
 list(JOIN depends ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "python3-dev, pybind11-dev")  # for Python modules
 
 get_property(commands GLOBAL PROPERTY TESSERA_COMMAND_TARGETS)
 if(commands)

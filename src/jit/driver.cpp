@@ -122,12 +122,14 @@ void fill_bytes(int device, void* dst, unsigned char value, std::size_t bytes, v
 
 void synchronize(int device, void* stream) {
   const ContextScope scope(device);
+  LaunchLog& log = launch_log(device);
+  const LaunchLog::Place place = log.place(stream);
   if (stream == nullptr) {
-    const std::uint64_t launches = launch_log(device).position();
     check_cuda(driver_api().context_synchronize(), "cuCtxSynchronize");
-    launch_log(device).clear(launches);
+    log.clear(place.position);
   } else {
     check_cuda(driver_api().stream_synchronize(stream), "cuStreamSynchronize");
+    log.clear(place);
   }
 }
 
@@ -135,6 +137,7 @@ void* create_stream(int device) { return create_stream(device, false); }
 
 void destroy_stream(int device, void* stream) {
   const ContextScope scope(device);
+  launch_log(device).retire(stream);
   check_cuda(driver_api().stream_destroy(stream), "cuStreamDestroy");
 }
 

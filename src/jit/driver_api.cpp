@@ -194,9 +194,11 @@ void throw_launch(CuResult code, const char* call, const LaunchOrigin& origin) {
 void wait_for_launch(CuHandle stream, const LaunchOrigin& origin) {
   int capturing = 0;
   if (driver_api().stream_capturing(stream, &capturing) != 0 || capturing != 0) return;
+  LaunchLog& log = launch_log(device_of_scope);
+  const LaunchLog::Place place = log.place(stream);
   const CuResult code = driver_api().stream_synchronize(stream);
-  if (code == 0) return;
-  if (is_sticky(code) && device_of_scope >= 0) launch_log(device_of_scope).blame(origin);
+  if (code == 0) return log.clear(place);
+  if (is_sticky(code)) log.blame(origin);
   throw_launch(code, "the run", origin);
 }
 

@@ -13,15 +13,24 @@ namespace {
 
 constexpr std::size_t most_logs = 64;
 constexpr std::size_t named = 6;  // candidates in a message
+constexpr std::uint64_t ended_well = 0, stream_gone = 1;
 
-std::string place(const SourceLoc& loc) {
+// CU_STREAM_LEGACY is the default stream by another name. CU_STREAM_PER_THREAD is another stream in each thread, so
+// that the handle does not tell whose launches a wait for it is about.
+const void* ordinary(const void* stream) { return reinterpret_cast<std::uintptr_t>(stream) == 1 ? nullptr : stream; }
+const void* per_thread_stream() {
+  constexpr std::uintptr_t handle = 2;
+  return reinterpret_cast<const void*>(handle);
+}
+
+std::string line_text(const SourceLoc& loc) {
   const std::string_view file = loc.file;
   return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), loc.line);
 }
 std::string text_of(const LaunchLog::Launch& launch) {
   const std::string stream = launch.stream == nullptr ? "" : fmt::format(" on stream {}", launch.stream);
   if (!launch.origin.call.known()) return fmt::format("{} (launched to tune it){}", launch.origin.kernel, stream);
-  return fmt::format("{} at {}{}", launch.origin.kernel, place(launch.origin.call), stream);
+  return fmt::format("{} at {}{}", launch.origin.kernel, line_text(launch.origin.call), stream);
 }
 
 }  // namespace
@@ -66,6 +75,27 @@ void LaunchLog::add(const LaunchOrigin& origin, const void* stream) noexcept {
   slot.sequence.store(2 * n + 2, std::memory_order_release);
 }
 
+void LaunchLog::settle(const Place& reached, std::uint64_t how) noexcept {
+  const std::uint64_t end = reached.position;
+  const std::uint64_t begin = std::max(cleared_.load(std::memory_order_relaxed), end - std::min(end, capacity));
+  for (std::uint64_t n = begin; n < end; ++n) {
+    Slot& slot = slots_[n % capacity];
+    const std::uint64_t sequence = 2 * n + 2;
+    if (slot.sequence.load(std::memory_order_acquire) != sequence) continue;
+    if (ordinary(slot.stream.load(std::memory_order_acquire)) != ordinary(reached.stream)) continue;
+    if (slot.sequence.load(std::memory_order_relaxed) != sequence) continue;  // overwritten meanwhile
+    std::uint64_t before = slot.settled.load(std::memory_order_relaxed);
+    // What was settled in one way stays so, and what belongs to a later launch is left alone.
+    if (before < sequence) slot.settled.compare_exchange_strong(before, sequence + how, std::memory_order_relaxed);
+  }
+}
+
+void LaunchLog::clear(const Place& reached) noexcept {
+  if (reached.stream != per_thread_stream()) settle(reached, ended_well);
+}
+
+void LaunchLog::retire(const void* stream) noexcept { settle(place(stream), stream_gone); }
+
 std::vector<LaunchLog::Launch> LaunchLog::recent() const {
   std::vector<Launch> found;
   const std::uint64_t end = next_.load(std::memory_order_acquire);
@@ -81,6 +111,7 @@ std::vector<LaunchLog::Launch> LaunchLog::recent() const {
     launch.origin.call.line = slot.line.load(std::memory_order_acquire);
     launch.stream = slot.stream.load(std::memory_order_acquire);
     if (slot.sequence.load(std::memory_order_relaxed) != 2 * n + 2) continue;  // overwritten meanwhile
+    if (slot.settled.load(std::memory_order_relaxed) == 2 * n + 2) continue;
     if (std::find(found.begin(), found.end(), launch) == found.end()) found.push_back(launch);
   }
   return found;
@@ -88,7 +119,7 @@ std::vector<LaunchLog::Launch> LaunchLog::recent() const {
 
 void LaunchLog::blame(const LaunchOrigin& origin) {
   auto blame = std::make_unique<Blame>();
-  blame->text = fmt::format("the launch of {} at {} failed while it ran", origin.kernel, place(origin.call));
+  blame->text = fmt::format("the launch of {} at {} failed while it ran", origin.kernel, line_text(origin.call));
   blame->loc = origin.call;
   const Blame* none = nullptr;
   if (blame_.compare_exchange_strong(none, blame.get())) static_cast<void>(blame.release());

@@ -42,12 +42,19 @@ int device_of_stream(int device, void* stream) {
 
 void synchronize_stream(int device, void* stream) {
   const ContextScope scope(device);
+  LaunchLog& log = launch_log(device);
+  const LaunchLog::Place place = log.place(stream);
   check_cuda(driver_api().stream_synchronize(stream), "cuStreamSynchronize");
+  log.clear(place);
 }
 
 bool stream_finished(int device, void* stream) {
   const ContextScope scope(device);
-  return finished(driver_api().stream_query(stream), "cuStreamQuery");
+  LaunchLog& log = launch_log(device);
+  const LaunchLog::Place place = log.place(stream);
+  const bool done = finished(driver_api().stream_query(stream), "cuStreamQuery");
+  if (done) log.clear(place);
+  return done;
 }
 
 void wait_event(int device, void* stream, void* event) {

@@ -8,6 +8,7 @@
 
 #include "runtime/launch_notes.hpp"
 #include "runtime/parallel.hpp"
+#include "runtime/tune_executor.hpp"
 #include "support/error_text.hpp"
 #include "tune/tuner.hpp"
 
@@ -167,6 +168,17 @@ void BucketTuner::prune_flaws() {
   }
 }
 
+std::unique_ptr<CandidateExecutor> BucketTuner::make_executor(RuntimeArguments arguments,
+                                                              const std::vector<Entry>& entries) {
+  detail::DeviceState& device = *task_.device;
+  return trial::make_executor(
+      device, std::move(trial_), [&] { return trial::describe_candidates(device, arguments, entries, task_.call); },
+      [&](std::unique_ptr<Timer> timer) {
+        return std::make_unique<TuneExecutor>(device, std::move(timer), arguments, entries, task_.call);
+      },
+      &outcome_.remark);
+}
+
 // Leaves `measured` false if there is no clock, or no room for the copies that the candidates write to.
 void BucketTuner::measure(RuntimeArguments arguments) {
   std::unique_ptr<CandidateExecutor> executor;
@@ -177,7 +189,7 @@ void BucketTuner::measure(RuntimeArguments arguments) {
     for (const std::size_t i : in_order())
       entries[i] = {task_.variants[i].lowered->kernel, task_.variants[i].executable.get()};
     task_.device->synchronize();  // the candidates read the caller's inputs
-    executor = trial::make_executor(*task_.device, std::move(trial_), arguments, entries, task_.call, &outcome_.remark);
+    executor = make_executor(arguments, entries);
     if (!executor) return;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::device) throw;

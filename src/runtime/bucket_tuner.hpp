@@ -56,6 +56,7 @@ class BucketTuner {
   void load(const std::vector<std::size_t>& candidates, std::vector<jit::Compiled>& compiled);
   void fail(std::size_t candidate, const Error& error);
   void prune_flaws();
+  std::unique_ptr<CandidateExecutor> make_executor(RuntimeArguments arguments, const std::vector<Entry>& entries);
   void measure(RuntimeArguments arguments);
   void save_step();
   void save(bool finished);

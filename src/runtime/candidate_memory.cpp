@@ -8,8 +8,6 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned char nan_byte = 0xff;  // a NaN in every floating-point type
-
 void mark_reads(const Block& body, const thread::Kernel& kernel, std::vector<bool>& read) {
   for (const Stmt* s : body) {
     if (const auto* loop = as<control::For>(s)) mark_reads(loop->body, kernel, read);
@@ -43,10 +41,10 @@ std::size_t within_memory(const detail::PtrValue& value, std::size_t bytes, cons
 
 }  // namespace
 
-std::uintptr_t copy_address(const void* allocation, const CandidateMemory::Region& region) {
+std::uintptr_t copy_address(const void* allocation, std::uintptr_t original) {
   constexpr std::uintptr_t alignment = trial::copy_alignment;
   const auto base = reinterpret_cast<std::uintptr_t>(allocation);
-  return (base + alignment - 1) / alignment * alignment + region.range.begin % alignment;
+  return (base + alignment - 1) / alignment * alignment + original % alignment;
 }
 
 CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>& entries,
@@ -80,10 +78,26 @@ CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>
     CandidateMemory::Region& region = result.regions[merged.of[i]];
     region.read = region.read || read[i];
     region.written = region.written || result.written[i];
-    if (floating[i]) region.poison = nan_byte;
+    if (floating[i]) region.poison = trial::nan_poison;
   }
   result.region = std::move(merged.of);
   result.offset = std::move(merged.offset);
+  return result;
+}
+
+const ir::thread::Kernel& any_kernel(const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries) {
+    if (entry.kernel) return *entry.kernel;
+  }
+  throw Error(ErrorKind::internal, {}, "no candidate takes part in tuning");
+}
+
+std::vector<trial::OutputPlace> outputs_of(const CandidateMemory& memory, const ir::thread::Kernel& kernel) {
+  std::vector<trial::OutputPlace> result;
+  for (std::uint32_t i = 0; i < memory.region.size(); ++i) {
+    if (memory.written[i] && memory.region[i] != MergedRanges::none)
+      result.push_back({i, kernel.params[i].type, memory.region[i], memory.offset[i], memory.reach[i]});
+  }
   return result;
 }
 

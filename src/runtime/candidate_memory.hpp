@@ -7,7 +7,7 @@
 #include "runtime/device_state.hpp"
 #include "runtime/launch_plan.hpp"
 #include "support/byte_ranges.hpp"
-#include "trial/job.hpp"
+#include "trial/candidates.hpp"
 #include "tune/tuner.hpp"
 
 namespace tessera::runtime {
@@ -23,9 +23,7 @@ struct CandidateMemory {
   struct Region {
     ByteRange range;
     bool read = false, written = false;  // by any candidate
-    // Shows that an element was not written: NaNs; for integers alone a number that hardly anybody computes (-1 is
-    // common).
-    unsigned char poison = 0xa5;
+    unsigned char poison = trial::integer_poison;
   };
   std::vector<Region> regions;
   std::vector<std::size_t> reach;   // of a parameter: bytes that views of any candidate reach; 0 for scalars
@@ -34,14 +32,20 @@ struct CandidateMemory {
   std::vector<bool> written;        // of a parameter: by any candidate
 };
 
-// A copy of a region has the alignment that the caller's memory has, modulo trial::copy_alignment: so many bytes more
-// to allocate for it, and where it then begins.
+// A copy of memory has the alignment that the original has, modulo trial::copy_alignment: so many bytes more to
+// allocate for it, and where it then begins.
 constexpr std::size_t copy_room = 2 * trial::copy_alignment;
-std::uintptr_t copy_address(const void* allocation, const CandidateMemory::Region& region);
+std::uintptr_t copy_address(const void* allocation, std::uintptr_t original);
 
 // What the entries' kernels reach together.
 CandidateMemory find_memory(RuntimeArguments arguments, const std::vector<Entry>& entries,
                             const detail::DeviceState& device);
+
+// The kernel of any entry that takes part; an internal Error if none does.
+const ir::thread::Kernel& any_kernel(const std::vector<Entry>& entries);
+
+// Where in it the candidates leave their results. The kernel is any of theirs: the parameters are the same.
+std::vector<trial::OutputPlace> outputs_of(const CandidateMemory& memory, const ir::thread::Kernel& kernel);
 
 // An executor that counts its timed launches.
 class CandidateExecutor : public tune::Executor {

@@ -69,6 +69,48 @@ class CudaTimer final : public runtime::Timer {
   void* end_ = nullptr;
 };
 
+// An event, and how far the stream was on which it was recorded. May be recorded and waited for by several threads.
+class CudaEvent {
+ public:
+  explicit CudaEvent(int device) : device_(device), handle_(jit::create_event(device)) {}
+  ~CudaEvent() {
+    try {
+      jit::destroy_event(device_, handle_);
+    } catch (const Error&) {  // as for memory
+    }
+  }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  void* handle() const { return handle_; }
+
+  void record(void* stream) {
+    const std::lock_guard lock(mutex_);
+    // In a capture it becomes part of a graph, and tells nothing of the stream.
+    const bool captured = jit::is_capturing(device_, stream);
+    recorded_ = {recorded_.number + 1, captured ? jit::LaunchLog::Place{} : jit::launch_log(device_).place(stream)};
+    jit::record_event(device_, handle_, stream);
+  }
+  struct Recorded {
+    std::uint64_t number = 0;
+    jit::LaunchLog::Place place;
+  };
+  Recorded recorded() const {
+    const std::lock_guard lock(mutex_);
+    return recorded_;
+  }
+  // After a wait for it that began when it was recorded in this way. Which recording the wait was about is not known if
+  // there has been another one since.
+  void reached(const Recorded& before) const {
+    if (recorded().number == before.number) jit::launch_log(device_).clear(before.place);
+  }
+
+ private:
+  int device_;
+  void* handle_;
+  mutable std::mutex mutex_;
+  Recorded recorded_;
+};
+
 class CudaStreams final : public runtime::StreamOps {
  public:
   explicit CudaStreams(int device) : device_(device) {}
@@ -86,19 +128,27 @@ class CudaStreams final : public runtime::StreamOps {
   bool finished(void* stream) override { return jit::stream_finished(device_, stream); }
   bool capturing(void* stream) override { return jit::is_capturing(device_, stream); }
 
-  void* create_event() override { return jit::create_event(device_); }
-  void destroy_event(void* event) noexcept override {
-    try {
-      jit::destroy_event(device_, event);
-    } catch (const Error&) {
-    }
+  void* create_event() override { return new CudaEvent(device_); }
+  void destroy_event(void* event) noexcept override { delete of(event); }
+  void record(void* event, void* stream) override { of(event)->record(stream); }
+  void wait(void* stream, void* event) override { jit::wait_event(device_, stream, of(event)->handle()); }
+  void synchronize_event(void* event) override {
+    const CudaEvent::Recorded before = of(event)->recorded();
+    jit::synchronize_event(device_, of(event)->handle());
+    of(event)->reached(before);
   }
-  void record(void* event, void* stream) override { jit::record_event(device_, event, stream); }
-  void wait(void* stream, void* event) override { jit::wait_event(device_, stream, event); }
-  void synchronize_event(void* event) override { jit::synchronize_event(device_, event); }
-  bool event_finished(void* event) override { return jit::event_finished(device_, event); }
+  bool event_finished(void* event) override {
+    const CudaEvent::Recorded before = of(event)->recorded();
+    const bool finished = jit::event_finished(device_, of(event)->handle());
+    if (finished) of(event)->reached(before);
+    return finished;
+  }
   double elapsed_ms(void* begin, void* end) override {
-    return static_cast<double>(jit::elapsed_ms(device_, begin, end));
+    const CudaEvent::Recorded first = of(begin)->recorded(), last = of(end)->recorded();
+    const float ms = jit::elapsed_ms(device_, of(begin)->handle(), of(end)->handle());
+    of(begin)->reached(first);
+    of(end)->reached(last);
+    return static_cast<double>(ms);
   }
 
   void begin_capture(void* stream) override { jit::begin_capture(device_, stream); }
@@ -113,6 +163,7 @@ class CudaStreams final : public runtime::StreamOps {
   void destroy_exec(void* exec) noexcept override { jit::destroy_graph_exec(device_, exec); }
 
  private:
+  static CudaEvent* of(void* event) { return static_cast<CudaEvent*>(event); }
   int device_;
 };
 

@@ -38,6 +38,7 @@ std::vector<tune::RecordBuffer> note_buffers(const CandidateMemory& memory, Runt
     buffer.region.misalignment = static_cast<std::uint32_t>(memory.regions[r].range.begin % trial::copy_alignment);
     buffer.region.read = memory.regions[r].read;
     buffer.region.written = memory.regions[r].written;
+    buffer.region.poison = memory.regions[r].poison;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (memory.region[i] != r) continue;
       buffer.region.name += (buffer.region.name.empty() ? "" : ", ") + kernel.params[i].name;
@@ -46,6 +47,14 @@ std::vector<tune::RecordBuffer> note_buffers(const CandidateMemory& memory, Runt
     result.push_back(std::move(buffer));
   }
   return result;
+}
+
+trial::Region watched_region(const tune::RecordBuffer& buffer) {
+  trial::Region region = buffer.region;
+  const bool several = region.name.find(',') != std::string::npos;
+  region.name = fmt::format("parameter{} {}", several ? "s" : "", region.name);
+  region.read = region.read || !region.written;
+  return region;
 }
 
 trial::Job note_launch(const CandidateMemory& memory, RuntimeArguments arguments, const ir::thread::Kernel& kernel,

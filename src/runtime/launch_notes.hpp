@@ -12,6 +12,10 @@ namespace tessera::runtime {
 std::vector<tune::RecordBuffer> note_buffers(const CandidateMemory& memory, RuntimeArguments arguments,
                                              const ir::thread::Kernel& kernel);
 
+// One of them for the executors, named as messages name it. What nobody writes counts as read, so that it has content
+// with which it is compared afterwards.
+trial::Region watched_region(const tune::RecordBuffer& buffer);
+
 // A launch with these arguments, without the cubin. A pointer that no view uses is null.
 trial::Job note_launch(const CandidateMemory& memory, RuntimeArguments arguments, const ir::thread::Kernel& kernel,
                        const detail::DeviceState& device, SourceLoc call);

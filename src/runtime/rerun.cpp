@@ -5,125 +5,16 @@
 #include <algorithm>
 #include <chrono>
 
-#include "support/error_text.hpp"
-#include "tessera/runtime/buffer.hpp"
-#include "trial/map_job.hpp"
-#include "tune/tuner.hpp"
+#include "runtime/job_executor.hpp"
+#include "runtime/launch_notes.hpp"
+#include "runtime/random.hpp"
+#include "trial/isolated_executor.hpp"
+#include "trial/session.hpp"
 
 namespace tessera::runtime {
 using Status = CandidateReport::Status;
 
 namespace {
-
-constexpr unsigned char poison_byte = 0xff;  // a NaN in every floating-point type
-
-// Recorded memory on a device, and launches that use it.
-class JobExecutor final : public tune::Executor {
- public:
-  JobExecutor(std::shared_ptr<detail::DeviceState> device, std::unique_ptr<Timer> timer,
-              const std::vector<tune::RecordBuffer>& buffers, std::size_t candidates)
-      : device_(std::move(device)),
-        timer_(std::move(timer)),
-        buffers_(buffers),
-        plans_(candidates),
-        executables_(candidates) {
-    for (std::size_t i = 0; i < buffers_.size(); ++i) make_memory(i);
-  }
-
-  void add(std::size_t candidate, const trial::Job& job, const std::vector<char>& cubin) {
-    auto kernel = std::make_shared<ir::thread::Kernel>();
-    kernel->name = job.function;
-    kernel->warps = static_cast<int>(job.threads / 32);
-    kernel->shared_bytes = job.shared_bytes;
-    kernel->cluster = job.cluster;
-    kernel->dependent_launch = job.dependent;
-    executables_[candidate] = device_->load(std::move(kernel), cubin);
-    LaunchPlan& plan = plans_[candidate];
-    for (std::size_t axis = 0; axis < 3; ++axis) plan.grid[axis] = job.grid[axis];
-    for (const trial::Param& param : job.params) plan.values.push_back(value(param));
-    for (const trial::MapJob& map : job.maps) plan.maps.push_back(encode(map));
-    for (std::int64_t& v : plan.values) plan.params.push_back(&v);
-    for (jit::EncodedTensorMap& map : plan.maps) plan.params.push_back(&map);
-  }
-
-  std::vector<tune::Output> run(std::size_t candidate, std::vector<tune::Output> recycled) override {
-    restore(true);
-    executables_[candidate]->launch(plans_[candidate], nullptr);
-    device_->synchronize();
-    std::vector<tune::Output> outputs;
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      if (!buffers_[i].region.written) continue;
-      tune::Output output;
-      if (outputs.size() < recycled.size()) output = std::move(recycled[outputs.size()]);
-      output.param = static_cast<std::uint32_t>(i);
-      output.type = buffers_[i].type;
-      output.bytes.resize(buffers_[i].region.bytes);
-      device_->copy_out(output.bytes.data(), reinterpret_cast<const void*>(address(i)), output.bytes.size());
-      outputs.push_back(std::move(output));
-    }
-    return outputs;
-  }
-
-  double time(std::size_t candidate) override {
-    restore(false);
-    return timer_->milliseconds(*executables_[candidate], plans_[candidate]);
-  }
-
- private:
-  void make_memory(std::size_t i) {
-    const std::size_t bytes = buffers_[i].region.bytes + trial::copy_alignment;
-    memory_.push_back(std::make_unique<detail::Memory>(device_, bytes));
-    pristine_.push_back(nullptr);
-    if (!buffers_[i].region.read) return;
-    fill(*memory_.back(), buffers_[i].type, bytes, i + 1);
-    if (!buffers_[i].region.written) return;
-    pristine_.back() = std::make_unique<detail::Memory>(device_, bytes);
-    fill(*pristine_.back(), buffers_[i].type, bytes, i + 1);
-  }
-  void fill(const detail::Memory& memory, DType type, std::size_t bytes, std::uint64_t seed) {
-    if (is_float(type)) {
-      detail::fill_normal(memory, type, bytes / static_cast<std::size_t>(size_of(type)), seed);
-    } else {
-      device_->fill(memory.data(), 0, bytes);  // numbers that are indices must not point anywhere
-    }
-  }
-  std::uintptr_t address(std::size_t buffer) const {
-    return reinterpret_cast<std::uintptr_t>(memory_[buffer]->data()) + buffers_[buffer].region.misalignment;
-  }
-  std::int64_t value(const trial::Param& param) const {
-    if (param.region == trial::no_region) return param.value;
-    return static_cast<std::int64_t>(address(static_cast<std::size_t>(param.region))) + param.value;
-  }
-  jit::EncodedTensorMap encode(const trial::MapJob& job) const {
-    jit::EncodedTensorMap result;
-    if (job.empty) return result;
-    ResolvedMap resolved;
-    resolved.base = static_cast<std::uint64_t>(value(job.base));
-    resolved.dims = job.dims;
-    resolved.strides = job.strides;
-    device_->encode(trial::tensor_map_of(job), resolved, &result);
-    return result;
-  }
-  void restore(bool poison) {
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      if (!buffers_[i].region.written) continue;
-      auto* at = reinterpret_cast<void*>(address(i));
-      if (pristine_[i]) {
-        const auto from = reinterpret_cast<std::uintptr_t>(pristine_[i]->data()) + buffers_[i].region.misalignment;
-        device_->copy(at, reinterpret_cast<const void*>(from), buffers_[i].region.bytes);
-      } else if (poison) {
-        device_->fill(at, poison_byte, buffers_[i].region.bytes);
-      }
-    }
-  }
-
-  std::shared_ptr<detail::DeviceState> device_;
-  std::unique_ptr<Timer> timer_;
-  const std::vector<tune::RecordBuffer>& buffers_;
-  std::vector<std::unique_ptr<detail::Memory>> memory_, pristine_;  // the latter: of what is read and written
-  std::vector<LaunchPlan> plans_;
-  std::vector<std::unique_ptr<Executable>> executables_;
-};
 
 void check_device(const tune::Record& record, const detail::DeviceState& device) {
   if (record.device == device.name() && record.driver == device.driver()) return;
@@ -133,11 +24,12 @@ void check_device(const tune::Record& record, const detail::DeviceState& device)
               "run it where the record holds; a program that meets another device makes a record of its own");
 }
 
-// Loads what can be measured again; those rows take part.
-std::vector<CandidateReport> take_part(const tune::Record& record, const Cache& cache, JobExecutor* executor) {
+// What can be measured again takes part; `jobs` gets its launches, with their cubins.
+std::vector<CandidateReport> take_part(const tune::Record& record, const Cache& cache, std::vector<trial::Job>* jobs) {
   std::vector<CandidateReport> rows;
   for (const tune::RecordRow& row : record.rows) {
     CandidateReport report = row.report;
+    jobs->emplace_back();
     if (report.status == Status::ranked || report.status == Status::chosen) report.status = Status::unused;
     const bool built = row.launch && row.report.status != Status::pruned;
     if (built && cache.load(row.launch->entry, true, true)) {
@@ -150,16 +42,44 @@ std::vector<CandidateReport> take_part(const tune::Record& record, const Cache& 
       report.spill_bytes = row.report.spill_bytes;
       report.remarks = row.report.remarks;
       report.status = Status::ranked;
-      try {
-        executor->add(rows.size(), row.launch->job, cache.load(row.launch->entry, true)->compiled.cubin);
-      } catch (const Error& error) {
-        report.status = Status::failed;
-        report.reason = first_message(error);
-      }
+      jobs->back() = row.launch->job;
+      jobs->back().cubin = cache.load(row.launch->entry, true)->compiled.cubin;
     }
     rows.push_back(std::move(report));
   }
   return rows;
+}
+
+// The candidates on content that is made up: normally distributed numbers, and zeros for integers, since those that are
+// indices must not point anywhere.
+trial::Candidates with_content(const tune::Record& record, std::vector<trial::Job> jobs) {
+  trial::Candidates result;
+  for (const tune::RecordBuffer& buffer : record.buffers) {
+    const std::size_t region = result.regions.size();
+    result.regions.push_back(watched_region(buffer));
+    if (buffer.region.written)
+      result.outputs.push_back({static_cast<std::uint32_t>(region), buffer.type, region, 0, buffer.region.bytes});
+  }
+  result.jobs = std::move(jobs);
+  result.fill = [&record](std::size_t region, std::span<std::byte> content) {
+    const DType type = record.buffers[region].type;
+    if (is_float(type))
+      normal_numbers(content.data(), type, content.size() / static_cast<std::size_t>(size_of(type)), region + 1);
+  };
+  return result;
+}
+
+std::unique_ptr<CandidateExecutor> make_executor(const tune::Record& record, std::vector<trial::Job> jobs,
+                                                 detail::DeviceState& device, std::string* remark) {
+  const auto candidates = [&] { return with_content(record, jobs); };
+  std::unique_ptr<CandidateExecutor> executor = trial::make_executor(
+      device, device.start_trial(), candidates,
+      [&](std::unique_ptr<Timer> timer) {
+        return std::make_unique<JobExecutor>(device, std::move(timer), candidates());
+      },
+      remark);
+  if (!executor) throw Error(ErrorKind::user, {}, fmt::format("{} has no clock", device.name()), "use a GPU");
+  return executor;
 }
 
 // What was measured takes the place of what the record said; the rest stays.
@@ -187,13 +107,11 @@ tune::Record updated(const tune::Record& old, const std::vector<CandidateReport>
 
 }  // namespace
 
-tune::Record rerun(const tune::Record& record, const std::shared_ptr<detail::DeviceState>& device, const Cache& cache,
-                   std::optional<double> seconds, ProgressTask* progress) {
+Rerun rerun(const tune::Record& record, const std::shared_ptr<detail::DeviceState>& device, const Cache& cache,
+            std::optional<double> seconds, ProgressTask* progress) {
   check_device(record, *device);
-  std::unique_ptr<Timer> timer = device->make_timer();
-  if (!timer) throw Error(ErrorKind::user, {}, fmt::format("{} has no clock", device->name()), "use a GPU");
-  JobExecutor executor(device, std::move(timer), record.buffers, record.rows.size());
-  std::vector<CandidateReport> rows = take_part(record, cache, &executor);
+  std::vector<trial::Job> jobs;
+  std::vector<CandidateReport> rows = take_part(record, cache, &jobs);
   std::vector<char> took_part;
   for (const CandidateReport& row : rows) took_part.push_back(row.status == Status::ranked ? 1 : 0);
   if (std::count(took_part.begin(), took_part.end(), 1) == 0) {
@@ -202,6 +120,8 @@ tune::Record rerun(const tune::Record& record, const std::shared_ptr<detail::Dev
                             rows.size(), record.kernel),
                 "run the program, which compiles and measures them");
   }
+  Rerun result;
+  const std::unique_ptr<CandidateExecutor> executor = make_executor(record, std::move(jobs), *device, &result.remark);
   const auto begin = std::chrono::steady_clock::now();
   tune::Options options;
   options.enough = [&] {
@@ -221,8 +141,9 @@ tune::Record rerun(const tune::Record& record, const std::shared_ptr<detail::Dev
     steps.phase = [&](const std::string& name, std::size_t total) { progress->phase(name, total); };
     steps.advance = [&] { progress->advance(); };
   }
-  const std::size_t winner = tune::measure(rows, executor, record.kernel, {}, options, steps);
-  return updated(record, rows, winner, took_part);
+  const std::size_t winner = tune::measure(rows, *executor, record.kernel, {}, options, steps);
+  result.record = updated(record, rows, winner, took_part);
+  return result;
 }
 
 }  // namespace tessera::runtime

@@ -10,7 +10,7 @@ Snapshot::Snapshot(std::shared_ptr<detail::DeviceState> device, RuntimeArguments
   try {
     for (const CandidateMemory::Region& region : memory.regions) {
       allocations_.push_back(device_->allocate(region.range.bytes + copy_room));
-      copies.push_back(copy_address(allocations_.back(), region));
+      copies.push_back(copy_address(allocations_.back(), region.range.begin));
       device_->copy_on(stream, reinterpret_cast<void*>(copies.back()),
                        reinterpret_cast<const void*>(region.range.begin), region.range.bytes);
     }

@@ -10,13 +10,17 @@
 
 namespace tessera::trial {
 
+// Memory that is filled with these shows where it was not written: NaNs; for integers a number that hardly anybody
+// computes (-1 is common).
+constexpr unsigned char nan_poison = 0xff, integer_poison = 0xa5;
+
 // A piece of the caller's memory. The trial process has a copy of it, between guards.
 struct Region {
   std::string name;  // of the parameters that reach it, for messages
   std::uint64_t bytes = 0;
   std::uint32_t misalignment = 0;       // of its address, modulo copy_alignment
   bool read = false, written = false;   // by any candidate
-  unsigned char poison = 0xff;          // what it is filled with before a run where it is not read
+  unsigned char poison = nan_poison;    // what it is filled with before a run where it is not read
   std::uint64_t input = 0, output = 0;  // where its content, and what a candidate wrote, lie in the shared memory
 };
 constexpr std::uint32_t copy_alignment = 256;

@@ -165,6 +165,7 @@ RecordBuffer buffer_from(const ordered_json& j) {
   b.type = type_from(j, "type");
   b.region.read = truth(j, "read");
   b.region.written = truth(j, "written");
+  b.region.poison = is_float(b.type) ? trial::nan_poison : trial::integer_poison;
   if (b.region.misalignment >= trial::copy_alignment) throw Malformed{"misalignment is out of range"};
   return b;
 }

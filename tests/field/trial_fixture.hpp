@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <sys/wait.h>
 
+#include <numeric>
+
 #include "runtime/device_state.hpp"
 #include "trial/session.hpp"
 #include "unit/runtime_fixture.hpp"
@@ -38,15 +40,8 @@ struct Subject {
 
   explicit Subject(DType t = DType::f32) : type(t) {
     world->build = [t](const std::string& config, ir::thread::Kernel& kernel) {
-      auto& pool = kernel.context->expr;
-      const ir::Expr* n = pool.cast(DType::i64, pool.leaf(ir::ExprKind::param, DType::i32, 0));
-      kernel.grid = {n, pool.i64(1), pool.i64(1)};
-      kernel.views = {{"gx", 1, t, {n}, n, {}}, {"gy", 2, t, {n}, n, {}}};
-      if (config == "far") kernel.views[1].elements = pool.i64(std::int64_t{1} << 31);
-      kernel.written_params = {2};
-      auto* regs = kernel.context->new_regs(t, 1, "r", {});
-      kernel.body.push_back(kernel.context->arena.make<ir::thread::LoadGlobalVector>(
-          SourceLoc{}, ir::thread::RegRef{regs, pool.i32(0)}, 1, 1U, pool.i64(0), nullptr));
+      build_vector_kernel_of(t, kernel);
+      if (config == "far") kernel.views[1].elements = kernel.context->expr.i64(std::int64_t{1} << 31);
     };
   }
   Subject& candidate(const std::string& name, const std::string& act) {
@@ -68,6 +63,28 @@ struct Subject {
                                                 chain);
   }
 };
+
+inline Subject with_every_fault() {
+  Subject subject;
+  subject.candidate("good", "add time=1").candidate("good and slower", "add time=1.2");
+  subject.candidate("trap", "trap").candidate("hang", "hang").candidate("crash", "crash").candidate("exit", "exit");
+  subject.candidate("garble", "garble").candidate("wrong", "wrong").candidate("half", "half");
+  subject.candidate("behind", "behind").candidate("before", "before").candidate("touch", "touch");
+  subject.candidate("damaged", "damaged");
+  auto& behaviours = subject.world->behaviours;
+  behaviours["trace"].trace_error = Error(ErrorKind::user, {}, "it does not trace");
+  behaviours["lower"].lower_error = Error(ErrorKind::user, {}, "it does not lower");
+  behaviours["compile"].compile_error = Error(ErrorKind::device, {}, "it does not compile");
+  behaviours["large"].shared_bytes = 300000;
+  return subject;
+}
+
+constexpr int n = 1000;
+inline std::vector<float> counted() {
+  std::vector<float> values(n);
+  std::iota(values.begin(), values.end(), 1.0F);
+  return values;
+}
 
 template <class T>
 std::array<detail::Argument, 3> arguments(int n, const PtrArg<T>& x, const PtrArg<T>& y) {
@@ -97,8 +114,9 @@ class TrialTest : public RuntimeTest {
   }
   void SetUp() override {
     RuntimeTest::SetUp();
-    reinterpret_cast<void (*)()>(::dlsym(driver, "field_reset"))();
+    reset();
   }
+  static void reset() { reinterpret_cast<void (*)()>(::dlsym(driver, "field_reset"))(); }
   // What ran in this process.
   static std::string launched_here() {
     return reinterpret_cast<const char* (*)()>(::dlsym(driver, "field_launched"))();

@@ -1,5 +1,4 @@
 // Tuning with candidates that fail in every way: the good one wins, and nobody else is harmed.
-#include <numeric>
 #include <thread>
 
 #include "trial_fixture.hpp"
@@ -7,23 +6,18 @@
 namespace tessera {
 namespace {
 using test::arguments;
+using test::counted;
 using test::Environment;
 using test::error_of;
+using test::n;
 using test::row_of;
 using test::Subject;
+using test::with_every_fault;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using Status = CandidateReport::Status;
-
-constexpr int n = 1000;
-
-std::vector<float> counted() {
-  std::vector<float> values(n);
-  std::iota(values.begin(), values.end(), 1.0F);
-  return values;
-}
 
 struct Trial : test::TrialTest {
   Device device = Device::cuda(0);
@@ -37,21 +31,6 @@ struct Trial : test::TrialTest {
     for (int i = 0; i < n; ++i) ASSERT_EQ(out[static_cast<std::size_t>(i)], static_cast<float>(i + 2)) << i;
   }
 };
-
-Subject with_every_fault() {
-  Subject subject;
-  subject.candidate("good", "add time=1").candidate("good and slower", "add time=1.2");
-  subject.candidate("trap", "trap").candidate("hang", "hang").candidate("crash", "crash").candidate("exit", "exit");
-  subject.candidate("garble", "garble").candidate("wrong", "wrong").candidate("half", "half");
-  subject.candidate("behind", "behind").candidate("before", "before").candidate("touch", "touch");
-  subject.candidate("damaged", "damaged");
-  auto& behaviours = subject.world->behaviours;
-  behaviours["trace"].trace_error = Error(ErrorKind::user, {}, "it does not trace");
-  behaviours["lower"].lower_error = Error(ErrorKind::user, {}, "it does not lower");
-  behaviours["compile"].compile_error = Error(ErrorKind::device, {}, "it does not compile");
-  behaviours["large"].shared_bytes = 300000;
-  return subject;
-}
 
 TEST_F(Trial, EveryFaultIsOneCandidatesOwn) {
   const Environment limit("TESSERA_TRIAL_SECONDS", "0.3");

@@ -163,7 +163,7 @@ TEST_F(Command, RerunWithoutAGpuSaysSo) {
 // The fake device runs C++ functions; a recorded launch gives them what a call would.
 struct Rerun : Command {
   tune::Record again(std::optional<double> seconds = {}) {
-    return runtime::rerun(record_of(keys()[0]), state, runtime::Cache(root_), seconds, nullptr);
+    return runtime::rerun(record_of(keys()[0]), state, runtime::Cache(root_), seconds, nullptr).record;
   }
   void SetUp() override {
     Command::SetUp();

@@ -302,7 +302,7 @@ FAKE int cuEventQuery(void*) { return setting("query"); }
 FAKE int cuStreamWaitEvent(void* s, void* e, unsigned) {
   return write(static_cast<Event*>(e)->stream == s ? "wait for itself\n" : "wait\n"), 0;
 }
-FAKE int cuEventSynchronize(void*) { return 0; }
+FAKE int cuEventSynchronize(void*) { return setting("event_synchronize"); }
 FAKE int cuEventElapsedTime(float* ms, void*, void*) { return *ms = 1.5F, 0; }
 FAKE int cuPointerGetAttribute(void* out, int which, unsigned long long p) {
   const Lock lock(guard());

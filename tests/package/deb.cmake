@@ -34,6 +34,8 @@ expect("\n +Depends: [^\n]*libc6" "${tessera-tools_info}")
 expect("usr/bin/tessera-check\n" "${tessera-tools_contents}")
 expect("usr/include/tessera/tessera[.]hpp\n" "${libtessera-dev_contents}")
 expect("usr/${LIBDIR}/libtessera[.]a\n" "${libtessera-dev_contents}")
+expect("usr/${LIBDIR}/cmake/tessera/TesseraPython[.]cmake\n" "${libtessera-dev_contents}")
+expect("\n +Suggests: [^\n]*pybind11-dev" "${libtessera-dev_info}")
 
 set(ENV{PKG_CONFIG_PATH} ${WORK_DIR}/root/usr/${LIBDIR}/pkgconfig)
 if(SHARED)

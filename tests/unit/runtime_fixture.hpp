@@ -177,16 +177,20 @@ class FakeDevice final : public detail::DeviceState {
   std::string name_;
 };
 
-// For FakeWorld::build: a kernel (Int32 m, Ptr<float> x, Ptr<float> y) of m blocks that reads x[m] and writes y[m].
-inline void build_vector_kernel(const std::string&, ir::thread::Kernel& kernel) {
+// A kernel (Int32 m, Ptr<type> x, Ptr<type> y) of m blocks that reads x[m] and writes y[m].
+inline void build_vector_kernel_of(DType type, ir::thread::Kernel& kernel) {
   auto& pool = kernel.context->expr;
   const ir::Expr* m = pool.cast(DType::i64, pool.leaf(ir::ExprKind::param, DType::i32, 0));
   kernel.grid = {m, pool.i64(1), pool.i64(1)};
-  kernel.views = {{"gx", 1, DType::f32, {m}, m, SourceLoc::here()}, {"gy", 2, DType::f32, {m}, m, SourceLoc::here()}};
+  kernel.views = {{"gx", 1, type, {m}, m, SourceLoc::here()}, {"gy", 2, type, {m}, m, SourceLoc::here()}};
   kernel.written_params = {2};
-  auto* regs = kernel.context->new_regs(DType::f32, 1, "r", {});
+  auto* regs = kernel.context->new_regs(type, 1, "r", {});
   kernel.body.push_back(kernel.context->arena.make<ir::thread::LoadGlobalVector>(
       SourceLoc{}, ir::thread::RegRef{regs, pool.i32(0)}, 1, 1U, pool.i64(0), nullptr));
+}
+// The same of floats, for FakeWorld::build.
+inline void build_vector_kernel(const std::string&, ir::thread::Kernel& kernel) {
+  build_vector_kernel_of(DType::f32, kernel);
 }
 
 inline std::shared_ptr<const runtime::Toolchain> fake_toolchain(const std::shared_ptr<FakeWorld>& world) {

@@ -86,7 +86,7 @@ Folders folders_of_loader() {
 
 std::string first_in(const std::vector<std::string>& folders, const std::string& name) {
   for (const std::string& folder : folders) {
-    if (const std::string path = folder + "/" + name; is_library(path)) return path;
+    if (std::string path = fmt::format("{}/{}", folder, name); is_library(path)) return path;
   }
   return {};
 }

@@ -34,8 +34,10 @@ function(tessera_component name)
   set_property(GLOBAL APPEND PROPERTY TESSERA_LINK ${ARG_LINK})
 endfunction()
 
-# tessera_test(name SOURCES ... LINK ... [LABELS ...] [SEPARATE]): one GoogleTest program, one ctest entry a program. SEPARATE: its
-# sources use the same names for different things or replace `operator new`, so that a unity build must not put them together.
+# tessera_test(name SOURCES ... LINK ... [LABELS ...] [SEPARATE]): one GoogleTest program, one ctest entry a program. Labels that
+# mean something: `slow` and `package` are left out under the sanitizers, `gpu` where there is no card; `threads` is for programs
+# whose code runs threads of its own, all of which the target `threaded_tests` builds and tools/tsan.sh runs. SEPARATE: the sources
+# use the same names for different things or replace `operator new`, so that a unity build must not put them together.
 function(tessera_test name)
   cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -46,5 +48,8 @@ function(tessera_test name)
   add_test(NAME ${name} COMMAND ${name})
   if(ARG_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+  if("threads" IN_LIST ARG_LABELS)
+    set_property(GLOBAL APPEND PROPERTY TESSERA_THREADED_TESTS ${name})
   endif()
 endfunction()

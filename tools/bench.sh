@@ -8,3 +8,7 @@ for program in compile simulator; do
 done
 echo "== launch"
 build/release/benchmarks/launch_benchmark
+echo "== warm start"
+stand_in=()
+[ -e /dev/nvidia0 ] || stand_in=(--stand-in)
+build/release/benchmarks/warm_start_benchmark "${stand_in[@]}"

@@ -69,22 +69,17 @@ void Verifier::fail(const char* rule, std::string message) {
   found_.push_back({loc_, fmt::format("thread IR rule {}: {}", rule, message), {}, {}});
 }
 
-bool Verifier::require(bool holds, const char* rule, std::string message) {
-  if (!holds) fail(rule, std::move(message));
-  return holds;
-}
-
 void Verifier::check_kernel() {
   loc_ = kernel_.loc;
-  require(kernel_.warps >= 1 && kernel_.warps <= 32, "K1", fmt::format("{} warps", kernel_.warps));
+  require(kernel_.warps >= 1 && kernel_.warps <= 32, "K1", [&] { return fmt::format("{} warps", kernel_.warps); });
   require(kernel_.ctas_per_sm >= 1 && kernel_.ctas_per_sm <= 32 && kernel_.ctas_per_sm * kernel_.warps <= 64, "K1",
-          fmt::format("{} CTAs an SM of {} warps each", kernel_.ctas_per_sm, kernel_.warps));
-  const auto [cluster_x, cluster_y, cluster_z] = kernel_.cluster;
+          [&] { return fmt::format("{} CTAs an SM of {} warps each", kernel_.ctas_per_sm, kernel_.warps); });
+  const auto& [cluster_x, cluster_y, cluster_z] = kernel_.cluster;
   const bool positive = cluster_x >= 1 && cluster_y >= 1 && cluster_z >= 1;
   require(positive && cluster_x <= 16 && cluster_y <= 16 && cluster_z <= 16 && cluster_size() <= 16, "K1",
-          fmt::format("a cluster of {} x {} x {} CTAs", cluster_x, cluster_y, cluster_z));
+          [&] { return fmt::format("a cluster of {} CTAs", fmt::join(kernel_.cluster, " x ")); });
   require(kernel_.shared_bytes <= most_shared_bytes, "K1",
-          fmt::format("{} bytes of shared memory", kernel_.shared_bytes));
+          [&] { return fmt::format("{} bytes of shared memory", kernel_.shared_bytes); });
   for (const Expr* e : kernel_.grid) host(e, "the grid");
   for (const ViewExtent& v : kernel_.views) {
     loc_ = v.loc;
@@ -98,14 +93,16 @@ void Verifier::check_kernel() {
 }
 
 void Verifier::host(const Expr* e, const char* what) {
-  if (!require(e != nullptr, "K2", fmt::format("{} is missing", what))) return;
-  require(is_host_computable(e), "K2", fmt::format("{} '{}' is not known at launch", what, to_string(e)));
-  require(e->type == DType::i64, "K2", fmt::format("{} '{}' is {}, not int64", what, to_string(e), name_of(e->type)));
+  if (!require(e != nullptr, "K2", [&] { return fmt::format("{} is missing", what); })) return;
+  require(is_host_computable(e), "K2",
+          [&] { return fmt::format("{} '{}' is not known at launch", what, to_string(e)); });
+  require(e->type == DType::i64, "K2",
+          [&] { return fmt::format("{} '{}' is {}, not int64", what, to_string(e), name_of(e->type)); });
 }
 
 bool Verifier::pointer(std::uint32_t param, const char* rule) {
   return require(param < kernel_.params.size() && kernel_.params[param].is_pointer, rule,
-                 fmt::format("parameter {} is not a pointer", param));
+                 [&] { return fmt::format("parameter {} is not a pointer", param); });
 }
 
 void Verifier::check_map(const TensorMap& m) {
@@ -115,30 +112,36 @@ void Verifier::check_map(const TensorMap& m) {
   for (const Expr* e : m.dims) host(e, "a tensor map's extent");
   for (const Expr* e : m.strides_bytes) host(e, "a tensor map's stride");
   const std::size_t rank = m.dims.size();
-  require(rank >= 1 && rank <= 5, "K4", fmt::format("tensor map '{}' has rank {}", m.name, rank));
-  require(m.strides_bytes.size() + 1 == rank, "K4",
-          fmt::format("tensor map '{}' has {} strides for rank {}", m.name, m.strides_bytes.size(), rank));
-  if (!require(m.box.size() == rank && rank > 0, "K4",
-               fmt::format("tensor map '{}' has a box of {} extents for rank {}", m.name, m.box.size(), rank)))
+  require(rank >= 1 && rank <= 5, "K4", [&] { return fmt::format("tensor map '{}' has rank {}", m.name, rank); });
+  require(m.strides_bytes.size() + 1 == rank, "K4", [&] {
+    return fmt::format("tensor map '{}' has {} strides for rank {}", m.name, m.strides_bytes.size(), rank);
+  });
+  if (!require(m.box.size() == rank && rank > 0, "K4", [&] {
+        return fmt::format("tensor map '{}' has a box of {} extents for rank {}", m.name, m.box.size(), rank);
+      }))
     return;
   for (const std::uint32_t extent : m.box)
-    require(extent >= 1 && extent <= 256, "K4", fmt::format("tensor map '{}' has a box extent of {}", m.name, extent));
+    require(extent >= 1 && extent <= 256, "K4",
+            [&] { return fmt::format("tensor map '{}' has a box extent of {}", m.name, extent); });
   const std::uint32_t inner = m.box[0] * static_cast<std::uint32_t>(size_of(m.type));
-  require(inner % 16 == 0, "K4", fmt::format("tensor map '{}' has an innermost box of {} bytes", m.name, inner));
+  require(inner % 16 == 0, "K4",
+          [&] { return fmt::format("tensor map '{}' has an innermost box of {} bytes", m.name, inner); });
   const std::uint32_t span = 16U << static_cast<int>(m.swizzle);
-  require(m.swizzle == Swizzle::none || inner <= span, "K4",
-          fmt::format("tensor map '{}' has an innermost box of {} bytes under a {}-byte swizzle", m.name, inner, span));
+  require(m.swizzle == Swizzle::none || inner <= span, "K4", [&] {
+    return fmt::format("tensor map '{}' has an innermost box of {} bytes under a {}-byte swizzle", m.name, inner, span);
+  });
 }
 
 void Verifier::check_region(const SharedRegion& r) {
   loc_ = r.loc;
-  require(r.offset + r.bytes <= kernel_.shared_bytes, "K3",
-          fmt::format("region '{}' ends at {}, past the {} bytes of shared memory", r.name, r.offset + r.bytes,
-                      kernel_.shared_bytes));
+  require(r.offset + r.bytes <= kernel_.shared_bytes, "K3", [&] {
+    return fmt::format("region '{}' ends at {}, past the {} bytes of shared memory", r.name, r.offset + r.bytes,
+                       kernel_.shared_bytes);
+  });
   if (!r.is_barrier) return;
   for (const SharedRegion& other : kernel_.regions) {
     const bool apart = &other == &r || r.offset + r.bytes <= other.offset || other.offset + other.bytes <= r.offset;
-    require(apart, "K3", fmt::format("barrier region '{}' overlaps '{}'", r.name, other.name));
+    require(apart, "K3", [&] { return fmt::format("barrier region '{}' overlaps '{}'", r.name, other.name); });
   }
 }
 
@@ -146,13 +149,15 @@ void Verifier::check_written() {
   loc_ = kernel_.loc;
   const std::set<std::uint32_t> declared(kernel_.written_params.begin(), kernel_.written_params.end());
   for (const std::uint32_t p : stored_)
-    require(declared.count(p) != 0, "K5", fmt::format("parameter {} is stored to but not listed as written", p));
+    require(declared.count(p) != 0, "K5",
+            [&] { return fmt::format("parameter {} is stored to but not listed as written", p); });
   for (const std::uint32_t p : declared)
-    require(stored_.count(p) != 0, "K5", fmt::format("parameter {} is listed as written but never stored to", p));
+    require(stored_.count(p) != 0, "K5",
+            [&] { return fmt::format("parameter {} is listed as written but never stored to", p); });
 }
 
 void Verifier::define(const void* what, const std::string& name) {
-  require(ever_.insert(what).second, "S1", fmt::format("'{}' is defined twice", name));
+  require(ever_.insert(what).second, "S1", [&] { return fmt::format("'{}' is defined twice", name); });
   if (visible_.insert(what).second) order_.push_back(what);
 }
 
@@ -166,7 +171,7 @@ void Verifier::block(const Block& body) {
 }
 
 void Verifier::expr(const Expr* e, const char* what) {
-  if (!require(e != nullptr, "T2", fmt::format("{} is missing", what))) return;
+  if (!require(e != nullptr, "T2", [&] { return fmt::format("{} is missing", what); })) return;
   if (!seen_.insert(e).second) return;  // shared by several places of this statement
   for (const Expr* a : e->args) expr(a, what);
   const auto text = [&] { return to_string(e); };
@@ -175,23 +180,27 @@ void Verifier::expr(const Expr* e, const char* what) {
     case ExprKind::index: fail("S3", fmt::format("'{}' belongs to the tile IR", text())); break;
     case ExprKind::sm_count: fail("S3", "sm_count is known to the launch only"); break;
     case ExprKind::value:
-      require(visible_.count(e->value) != 0, "S1", fmt::format("value '{}' is used outside its scope", text()));
+      require(visible_.count(e->value) != 0, "S1",
+              [&] { return fmt::format("value '{}' is used outside its scope", text()); });
       break;
     case ExprKind::var:
-      require(visible_.count(e->var) != 0, "S1", fmt::format("variable '{}' is used outside its scope", text()));
+      require(visible_.count(e->var) != 0, "S1",
+              [&] { return fmt::format("variable '{}' is used outside its scope", text()); });
       break;
     case ExprKind::reg: elements({e->array, e->args[0]}, 1, what); break;
     case ExprKind::param: {
       const auto p = static_cast<std::size_t>(e->integer);
       const bool fits = e->integer >= 0 && p < kernel_.params.size() && !kernel_.params[p].is_pointer &&
                         kernel_.params[p].type == e->type;
-      require(fits, "T4", fmt::format("'{}' is not a scalar parameter of type {}", text(), name_of(e->type)));
+      require(fits, "T4",
+              [&] { return fmt::format("'{}' is not a scalar parameter of type {}", text(), name_of(e->type)); });
       break;
     }
     case ExprKind::select:
-      require(e->args[0]->type == DType::boolean, "T1", fmt::format("the condition of '{}' is not bool", text()));
+      require(e->args[0]->type == DType::boolean, "T1",
+              [&] { return fmt::format("the condition of '{}' is not bool", text()); });
       require(e->args[1]->type == e->args[2]->type && e->args[1]->type == e->type, "T1",
-              fmt::format("'{}' chooses between two types", text()));
+              [&] { return fmt::format("'{}' chooses between two types", text()); });
       break;
     default:
       check_float8(e);
@@ -203,22 +212,23 @@ void Verifier::expr(const Expr* e, const char* what) {
 void Verifier::check_float8(const Expr* e) {
   if (is_leaf(e->kind) || e->kind == ExprKind::cast) return;
   require(!is_float8(e->args[0]->type), "T6",
-          fmt::format("'{}' computes with {}", to_string(e), name_of(e->args[0]->type)));
+          [&] { return fmt::format("'{}' computes with {}", to_string(e), name_of(e->args[0]->type)); });
 }
 
 void Verifier::check_binary(const Expr* e) {
-  require(e->args[0]->type == e->args[1]->type, "T1",
-          fmt::format("'{}' combines {} and {}", to_string(e), name_of(e->args[0]->type), name_of(e->args[1]->type)));
+  require(e->args[0]->type == e->args[1]->type, "T1", [&] {
+    return fmt::format("'{}' combines {} and {}", to_string(e), name_of(e->args[0]->type), name_of(e->args[1]->type));
+  });
   const bool to_bool = is_comparison(e->kind) || e->kind == ExprKind::logical_and || e->kind == ExprKind::logical_or;
   require(e->type == (to_bool ? DType::boolean : e->args[0]->type), "T1",
-          fmt::format("'{}' has type {}", to_string(e), name_of(e->type)));
+          [&] { return fmt::format("'{}' has type {}", to_string(e), name_of(e->type)); });
 }
 
 void Verifier::typed(const Expr* e, DType type, const char* rule, const char* what) {
   expr(e, what);
   if (e == nullptr) return;
   require(e->type == type, rule,
-          fmt::format("{} '{}' is {}, not {}", what, to_string(e), name_of(e->type), name_of(type)));
+          [&] { return fmt::format("{} '{}' is {}, not {}", what, to_string(e), name_of(e->type), name_of(type)); });
 }
 
 void Verifier::mask(const Expr* e) {
@@ -226,13 +236,18 @@ void Verifier::mask(const Expr* e) {
 }
 
 void Verifier::elements(const RegRef& r, std::int64_t count, const char* what) {
-  if (!require(r.array != nullptr && r.index != nullptr, "R1", fmt::format("{} names no registers", what))) return;
-  require(visible_.count(r.array) != 0, "S1", fmt::format("array '{}' is used outside its scope", r.array->name));
-  require(is_integer(r.index->type), "R1", fmt::format("index '{}' is not an integer", to_string(r.index)));
+  if (!require(r.array != nullptr && r.index != nullptr, "R1",
+               [&] { return fmt::format("{} names no registers", what); }))
+    return;
+  require(visible_.count(r.array) != 0, "S1",
+          [&] { return fmt::format("array '{}' is used outside its scope", r.array->name); });
+  require(is_integer(r.index->type), "R1",
+          [&] { return fmt::format("index '{}' is not an integer", to_string(r.index)); });
   const std::int64_t low = r.index->low, high = r.index->high;
   const bool known = low > INT32_MIN && high < INT32_MAX;
-  require(!known || (low >= 0 && high + count <= static_cast<std::int64_t>(r.array->size)), "R1",
-          fmt::format("elements {} to {} of '{}', which has {}", low, high + count - 1, r.array->name, r.array->size));
+  require(!known || (low >= 0 && high + count <= static_cast<std::int64_t>(r.array->size)), "R1", [&] {
+    return fmt::format("elements {} to {} of '{}', which has {}", low, high + count - 1, r.array->name, r.array->size);
+  });
 }
 
 void Verifier::registers(const RegRef& r, std::int64_t count, const char* what) {
@@ -244,10 +259,11 @@ void Verifier::fragment(const RegRef& r, std::int64_t count, DType type, const c
   registers(r, count, what);
   if (r.array == nullptr || r.index == nullptr) return;
   const bool type_fits = type == r.array->type || (type == DType::u16 && size_of(r.array->type) == 2);
-  require(type_fits, "R3", fmt::format("{} is of {} elements", what, name_of(r.array->type)));
+  require(type_fits, "R3", [&] { return fmt::format("{} is of {} elements", what, name_of(r.array->type)); });
   const int per_register = size_of(r.array->type) >= 4 ? 1 : 4 / size_of(r.array->type);
   const bool aligned = r.index->divisor % per_register == 0;
-  require(aligned, "R3", fmt::format("{} begins at element '{}', within a 32-bit register", what, to_string(r.index)));
+  require(aligned, "R3",
+          [&] { return fmt::format("{} begins at element '{}', within a 32-bit register", what, to_string(r.index)); });
 }
 
 void Verifier::vector(const RegRef& r, int count, const char* what) {
@@ -255,16 +271,17 @@ void Verifier::vector(const RegRef& r, int count, const char* what) {
   if (r.array == nullptr) return;
   const int bytes = count * size_of(r.array->type);
   require(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16, "R2",
-          fmt::format("{} moves {} bytes", what, bytes));
+          [&] { return fmt::format("{} moves {} bytes", what, bytes); });
 }
 
 void Verifier::global(const RegRef& r, int count, std::uint32_t param, const Expr* offset, const Expr* m,
                       const char* what) {
   vector(r, count, what);
   if (pointer(param, "T4") && r.array != nullptr) {
-    require(kernel_.params[param].type == r.array->type, "T4",
-            fmt::format("{} moves {} through a pointer to {}", what, name_of(r.array->type),
-                        name_of(kernel_.params[param].type)));
+    require(kernel_.params[param].type == r.array->type, "T4", [&] {
+      return fmt::format("{} moves {} through a pointer to {}", what, name_of(r.array->type),
+                         name_of(kernel_.params[param].type));
+    });
   }
   typed(offset, DType::i64, "T5", "the offset");
   mask(m);
@@ -273,7 +290,7 @@ void Verifier::global(const RegRef& r, int count, std::uint32_t param, const Exp
 void Verifier::address(const Expr* e) { typed(e, DType::u32, "T5", "the shared address"); }
 
 void Verifier::count(std::uint32_t n) {
-  require(n >= 1 && n <= most_mbarrier_count, "I3", fmt::format("an mbarrier count of {}", n));
+  require(n >= 1 && n <= most_mbarrier_count, "I3", [&] { return fmt::format("an mbarrier count of {}", n); });
 }
 
 void Verifier::statement(const Stmt* s) {
@@ -295,7 +312,8 @@ void Verifier::check(const control::DeclareVar& n) {
 }
 
 void Verifier::check(const control::AssignVar& n) {
-  require(visible_.count(n.var) != 0, "S1", fmt::format("variable '{}' is assigned outside its scope", n.var->name));
+  require(visible_.count(n.var) != 0, "S1",
+          [&] { return fmt::format("variable '{}' is assigned outside its scope", n.var->name); });
   typed(n.value, n.var->type, "T2", "the value");
 }
 
@@ -331,7 +349,7 @@ void Verifier::check(const control::Break&) { require(loops_ > 0, "S2", "a break
 void Verifier::check(const control::Continue&) { require(loops_ > 0, "S2", "a continue outside every loop"); }
 
 void Verifier::check(const DeclareRegs& n) {
-  require(n.array->size > 0, "R1", fmt::format("array '{}' is empty", n.array->name));
+  require(n.array->size > 0, "R1", [&] { return fmt::format("array '{}' is empty", n.array->name); });
   define(n.array, n.array->name);
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/lazy_text.hpp"
 #include "ir/thread.hpp"
 #include "tessera/core/error.hpp"
 
@@ -20,7 +21,11 @@ class Verifier {
 
  private:
   void fail(const char* rule, std::string message);
-  bool require(bool holds, const char* rule, std::string message);
+  template <class Message>
+  bool require(bool holds, const char* rule, const Message& message) {
+    if (!holds) fail(rule, text_of(message));
+    return holds;
+  }
   void check_kernel();
   void host(const Expr* e, const char* what);
   bool pointer(std::uint32_t param, const char* rule);

@@ -13,8 +13,7 @@
 //  6. A thread group lies inside the group around it. An elected thread is one; one of each warp is of whole warps, and
 //     executes only control statements, ArriveBarrier and Print.
 //  7. A register tensor is used by the group that made it.
-//  8. Shapes and element types: loads and stores agree with view or shared tile in type and rank (shared tiles in
-//  shape);
+//  8. Shapes and element types: loads and stores agree with view or shared tile in type and rank (a tile: in shape);
 //     Compute's inputs broadcast to its output and its value has the output's type; Transpose exchanges two extents;
 //     Dot has fitting shapes in multiples of 16, 8, 16, one of its three type combinations, a group of whole warps.
 //  9. Barrier counts and constant byte counts are 1 to 2^20 - 1; a constant barrier index is in range.
@@ -22,8 +21,7 @@
 //     Multicast needs a cluster. Bulk reductions are of float16, bfloat16, float32, int32 and uint32.
 // 11. Layouts, where set, have the tensor's shape; a register layout uses every thread of the group.
 // 12. A shared view has an i32 origin and an extent within the tile for each dimension of its tile, and keeps some of
-// the
-//     dimensions, each once, the others with extent 1.
+//     the dimensions, each once, the others with extent 1.
 // 13. Wgmma has a in shared memory or in registers, fitting 2-D shapes in multiples of 64, 8 (integers: 8, 24 or 16)
 // and
 //     32 bytes, one of its type combinations, a named accumulator, a bool for accumulate and negates floats only. It,
@@ -39,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/lazy_text.hpp"
 #include "ir/match.hpp"
 #include "ir/tile_printer.hpp"
 #include "ir/wgmma_shape.hpp"
@@ -57,13 +56,13 @@ class Verifier {
 
   std::vector<Diagnostic> run() {
     loc_ = kernel_.loc;
-    check(kernel_.warps >= 1 && kernel_.warps <= 32, fmt::format("{} warps", kernel_.warps));
+    check(kernel_.warps >= 1 && kernel_.warps <= 32, [&] { return fmt::format("{} warps", kernel_.warps); });
     for (const Expr* e : kernel_.grid) {
       check(e != nullptr && e->type == DType::i64 && is_host_computable(e), "a grid extent is not host-computable i64");
     }
     const int blocks = kernel_.cluster_size();
     check(blocks >= 1 && blocks <= 8 && kernel_.cluster[0] >= 1 && kernel_.cluster[1] >= 1 && kernel_.cluster[2] >= 1,
-          fmt::format("a cluster of {} blocks", blocks));
+          [&] { return fmt::format("a cluster of {} blocks", blocks); });
     check(kernel_.named_barriers.size() <= 15, "more than 15 named barriers");
     for (const NamedBarrier* b : kernel_.named_barriers)
       check(b->threads >= 32 && b->threads <= 1024 && b->threads % 32 == 0,
@@ -80,8 +79,9 @@ class Verifier {
     std::string text = statement_ != nullptr ? fmt::format("{} in `{}`", message, statement_text(statement_)) : message;
     found_.push_back({loc_, "tile verifier: " + std::move(text), {}, {}});
   }
-  void check(bool ok, const std::string& message) {
-    if (!ok) fail(message);
+  template <class Message>
+  void check(bool ok, const Message& message) {
+    if (!ok) fail(text_of(message));
   }
   const Group& group() const { return groups_.back(); }
 
@@ -100,7 +100,7 @@ class Verifier {
 
   // --- definitions and uses
   void define(const void* object, const char* what) {
-    check(defined_ever_.insert(object).second, fmt::format("{} is defined twice", what));
+    check(defined_ever_.insert(object).second, [&] { return fmt::format("{} is defined twice", what); });
     defined_.push_back(object);
   }
   bool known(const void* object) const { return std::find(defined_.begin(), defined_.end(), object) != defined_.end(); }
@@ -109,9 +109,11 @@ class Verifier {
     if (e == nullptr) return fail("a missing expression");
     switch (e->kind) {
       case ExprKind::value:
-        return check(known(e->value), fmt::format("the value '{}' is used outside its scope", to_string(e)));
+        return check(known(e->value),
+                     [&] { return fmt::format("the value '{}' is used outside its scope", to_string(e)); });
       case ExprKind::var:
-        return check(known(e->var), fmt::format("the variable '{}' is used outside its scope", to_string(e)));
+        return check(known(e->var),
+                     [&] { return fmt::format("the variable '{}' is used outside its scope", to_string(e)); });
       case ExprKind::param: {
         const auto i = static_cast<std::size_t>(e->integer);
         return check(e->integer >= 0 && i < kernel_.params.size() && !kernel_.params[i].is_pointer &&
@@ -131,17 +133,18 @@ class Verifier {
     }
     check(!is_leaf(e->kind) || e->kind == ExprKind::constant || e->kind == ExprKind::block_idx ||
               e->kind == ExprKind::grid_dim || e->kind == ExprKind::cluster_rank,
-          fmt::format("the leaf {} in the tile IR", name_of(e->kind)));
+          [&] { return fmt::format("the leaf {} in the tile IR", name_of(e->kind)); });
     for (const Expr* a : e->args) expr(a, compute);
   }
   void typed(const Expr* e, DType type, const char* what) {
     expr(e);
     if (e != nullptr)
-      check(e->type == type,
-            fmt::format("{} is {} instead of {}", what, tessera::name_of(e->type), tessera::name_of(type)));
+      check(e->type == type, [&] {
+        return fmt::format("{} is {} instead of {}", what, tessera::name_of(e->type), tessera::name_of(type));
+      });
   }
   void offsets(const std::vector<const Expr*>& list, std::size_t rank, bool narrow) {
-    check(list.size() == rank, fmt::format("{} offsets for {} dimensions", list.size(), rank));
+    check(list.size() == rank, [&] { return fmt::format("{} offsets for {} dimensions", list.size(), rank); });
     for (const Expr* e : list) {
       expr(e);
       if (e != nullptr) check(e->type == DType::i32 || (!narrow && e->type == DType::i64), "an offset of another type");
@@ -156,9 +159,10 @@ class Verifier {
           "a register tensor without positive extents");
     if (!t->layout) return;
     check(t->layout->shape() == t->shape, "a register layout of another shape");
-    check(
-        t->layout->spatial_size() == t->group.count,
-        fmt::format("a register layout over {} threads for a group of {}", t->layout->spatial_size(), t->group.count));
+    check(t->layout->spatial_size() == t->group.count, [&] {
+      return fmt::format("a register layout over {} threads for a group of {}", t->layout->spatial_size(),
+                         t->group.count);
+    });
   }
   void use(const RegisterTensor* t) {
     check(known(t), "a register tensor is used outside its scope");
@@ -192,7 +196,8 @@ class Verifier {
           "a barrier index out of range");
   }
   void copy(const RegisterTensor& a, DType type, const Shape& shape) {
-    check(a.type == type, fmt::format("element types {} and {}", tessera::name_of(a.type), tessera::name_of(type)));
+    check(a.type == type,
+          [&] { return fmt::format("element types {} and {}", tessera::name_of(a.type), tessera::name_of(type)); });
     check(a.shape == shape, "two different shapes");
   }
   void global(const GlobalView& v, const RegisterTensor& t, const std::vector<const Expr*>& list) {

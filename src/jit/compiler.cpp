@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "jit/build_id.hpp"
 #include "jit/cubin_facts.hpp"
 #include "jit/dynamic_library.hpp"
+#include "jit/library_file.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::jit {
@@ -27,8 +31,54 @@ constexpr const char* no_cache = "--no-cache";
 constexpr std::array own_variables = {"NV_NVVM_VERSION", "NVRTC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS", "NVRTCWIZ"};
 constexpr int invalid_option = 5;  // NVRTC_ERROR_INVALID_OPTION
 
+const DynamicLibrary::Request& request() {
+  static const DynamicLibrary::Request instance{
+      "TESSERA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, true};
+  return instance;
+}
+
+// What can be said of NVRTC without opening it, which takes the loader tens of milliseconds (a hundred megabytes with
+// two hundred thousand addresses to set): a process that finds all its kernels in the cache never needs more.
+struct NvrtcFile {
+  std::string path;
+  int major = 0, minor = 0;
+};
+
+// The version is that of the library with the built-in functions, which NVRTC opens by the name that its own version
+// gives. Nothing where that is not clear: then NVRTC itself is asked.
+std::optional<NvrtcFile> find_nvrtc() {
+  NvrtcFile found{find_library(request())};
+  if (found.path.empty()) return std::nullopt;
+  int companions = 0;
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(found.path).parent_path(), ignored)) {
+    int major = 0, minor = 0, end = 0;
+    const std::string name = entry.path().filename().string();
+    if (std::sscanf(name.c_str(), "libnvrtc-builtins.so.%d.%d%n", &major, &minor, &end) != 2) continue;
+    if (static_cast<std::size_t>(end) != name.size()) continue;
+    found.major = major;
+    found.minor = minor;
+    ++companions;
+  }
+  if (companions != 1) return std::nullopt;
+  return found;
+}
+
+const std::optional<NvrtcFile>& nvrtc_file() {
+  static const std::optional<NvrtcFile> instance = find_nvrtc();
+  return instance;
+}
+
+// The file that was found, where one was: what was said of it then holds for what compiles.
+DynamicLibrary::Request opened() {
+  DynamicLibrary::Request result = request();
+  if (const auto& file = nvrtc_file()) result = {result.variable, {file->path}, false};
+  return result;
+}
+
 struct Nvrtc {
-  DynamicLibrary library{{"TESSERA_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, true}};
+  DynamicLibrary library{opened()};
   int (*version)(int*, int*) = nullptr;
   int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
   int (*destroy)(Program*) = nullptr;
@@ -54,6 +104,9 @@ struct Nvrtc {
   bool usable() const { return library.loaded() && library.missing().empty(); }
 
   std::string why_not() const {
+    if (!library.loaded() && nvrtc_file()) {
+      return fmt::format("NVRTC, CUDA's run-time compiler, cannot be opened: {}", library.reason());
+    }
     if (!library.loaded()) {
       return fmt::format("NVRTC, CUDA's run-time compiler, was not found: looked for {}", library.looked_for());
     }
@@ -103,33 +156,42 @@ class ProgramHolder {
   Program program_ = nullptr;
 };
 
+// Major and minor.
+std::optional<std::pair<int, int>> version_of_compiler() {
+  if (const auto& file = nvrtc_file()) return std::pair(file->major, file->minor);
+  const Nvrtc& n = nvrtc();
+  int major = 0, minor = 0;
+  if (!n.usable() || n.version(&major, &minor) != 0) return std::nullopt;
+  return std::pair(major, minor);
+}
+
 }  // namespace
 
 bool available(std::string* reason) {
+  if (nvrtc_file()) return true;
   const Nvrtc& n = nvrtc();
   if (!n.usable() && reason != nullptr) *reason = n.why_not();
   return n.usable();
 }
 
 std::string compiler_version() {
-  const Nvrtc& n = nvrtc();
-  int major = 0, minor = 0;
-  if (!n.usable() || n.version(&major, &minor) != 0) return {};
-  return fmt::format("NVRTC {}.{}", major, minor);
+  const auto version = version_of_compiler();
+  return version ? fmt::format("NVRTC {}.{}", version->first, version->second) : std::string();
 }
 
 std::string compiler_library() {
+  if (const auto& file = nvrtc_file()) return file->path;
   return nvrtc().usable() ? file_of(reinterpret_cast<const void*>(nvrtc().compile)) : std::string();
 }
 
 std::string compiler_build() {
-  const Nvrtc& n = nvrtc();
-  int major = 0, minor = 0;
-  if (!n.usable() || n.version(&major, &minor) != 0) return {};
+  const auto version = version_of_compiler();
+  if (!version) return {};
   static const std::string builds = [&] {
     const std::string path = compiler_library();
     const auto beside = std::filesystem::path(path).parent_path();
-    const std::string builtins = build_id(beside / fmt::format("libnvrtc-builtins.so.{}.{}", major, minor));
+    const std::string builtins =
+        build_id(beside / fmt::format("libnvrtc-builtins.so.{}.{}", version->first, version->second));
     return fmt::format("build {}, builtins {}", build_id(path), builtins.empty() ? "elsewhere" : builtins);
   }();
   std::string text = builds;

@@ -1,84 +1,26 @@
 // Many processes and threads on one cache: who starts together compiles once, who is killed leaves nothing that
 // matters, who stops holds nobody up for ever.
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <iterator>
-#include <map>
 #include <random>
 
 #include "cache_fixture.hpp"
 #include "runtime/cache_upkeep.hpp"
+#include "workers.hpp"
 
 namespace tessera::test {
 namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-// Started programs; kills and collects what is left at its end.
-class Workers {
+// Processes of cache_worker.
+class CacheWorkers : public Workers {
  public:
-  Workers(fs::path folder, fs::path log) : folder_(std::move(folder)), log_(std::move(log)) {
-    EXPECT_EQ(::pipe2(gate_, O_CLOEXEC), 0);
-  }
-  ~Workers() {
-    open_gate();
-    for (const auto& [pid, status] : status_) {
-      if (!status) ::kill(pid, SIGKILL);
-    }
-    collect();
-  }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-
+  using Workers::Workers;
   pid_t start(int kernels, int threads, int compile_ms, bool at_the_gate = true) {
-    const std::string output = (folder_ / ("output" + std::to_string(status_.size()))).string();
-    std::vector<std::string> words = {TESSERA_CACHE_WORKER, std::to_string(kernels), std::to_string(threads),
-                                      std::to_string(compile_ms), log_.string()};
-    if (at_the_gate) words.push_back(std::to_string(gate_descriptor));
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
-      ::dup2(file, STDERR_FILENO);
-      if (at_the_gate) ::dup2(gate_[0], gate_descriptor);
-      ::execv(argv[0], argv.data());
-      ::_exit(127);
-    }
-    outputs_[pid] = output;
-    status_[pid] = std::nullopt;
-    return pid;
+    return Workers::start({TESSERA_CACHE_WORKER, std::to_string(kernels), std::to_string(threads),
+                           std::to_string(compile_ms), log().string()},
+                          at_the_gate);
   }
-  void open_gate() {
-    for (int& end : gate_) {
-      if (end >= 0) ::close(end);
-      end = -1;
-    }
-  }
-  void collect() {
-    for (auto& [pid, status] : status_) {
-      int raw = 0;
-      if (!status && ::waitpid(pid, &raw, 0) == pid) status = raw;
-    }
-  }
-  int wait(pid_t pid) {
-    int raw = -1;
-    if (!status_[pid] && ::waitpid(pid, &raw, 0) == pid) status_[pid] = raw;
-    return status_[pid].value_or(-1);
-  }
-  const std::map<pid_t, std::optional<int>>& status() const { return status_; }
-  std::string output(pid_t pid) { return runtime::read_file(outputs_[pid]).value_or(""); }
-
- private:
-  static constexpr int gate_descriptor = 42;
-  fs::path folder_, log_;
-  int gate_[2] = {-1, -1};
-  std::map<pid_t, std::string> outputs_;
-  std::map<pid_t, std::optional<int>> status_;
 };
 
 struct ProcessTest : CacheFieldTest {
@@ -93,12 +35,7 @@ struct ProcessTest : CacheFieldTest {
     ::unsetenv("TESSERA_CACHE_WAIT");
     CacheFieldTest::TearDown();
   }
-  std::map<std::string, int> compilations() const {
-    std::ifstream log(folder_ / "log");
-    std::map<std::string, int> counts;
-    for (std::string line; std::getline(log, line);) ++counts[line];
-    return counts;
-  }
+  std::map<std::string, int> compilations() const { return counted_lines(folder_ / "log"); }
   void await_compilation(const std::string& config) const {
     while (!compilations().contains(config)) std::this_thread::sleep_for(milliseconds(2));
   }
@@ -122,7 +59,7 @@ struct ProcessTest : CacheFieldTest {
 };
 
 TEST_F(ProcessTest, SixteenProcessesCompileTwentyKernelsOnce) {
-  Workers workers(folder_, folder_ / "log");
+  CacheWorkers workers(folder_, folder_ / "log");
   for (int i = 0; i < 16; ++i) workers.start(20, 2, 5);
   workers.open_gate();
   workers.collect();
@@ -170,7 +107,7 @@ TEST_F(ProcessTest, KilledProcessesLeaveNothingThatMatters) {
       if (random() % 2 == 0) fs::remove_all(cache().directory(key));
     }
     {
-      Workers workers(folder_, folder_ / "log");
+      CacheWorkers workers(folder_, folder_ / "log");
       std::vector<pid_t> victims;
       for (int i = 0; i < processes; ++i) {
         const pid_t pid = workers.start(kernels, 2, 1);
@@ -193,7 +130,7 @@ TEST_F(ProcessTest, KilledProcessesLeaveNothingThatMatters) {
       }
     }
     unfinished += static_cast<int>(std::distance(fs::directory_iterator(root_ / "drafts"), {}));
-    Workers next(folder_, folder_ / "log");
+    CacheWorkers next(folder_, folder_ / "log");
     const pid_t pid = next.start(kernels, 1, 0, false);
     EXPECT_EQ(next.wait(pid), 0);
     EXPECT_EQ(next.output(pid), "");
@@ -212,12 +149,12 @@ TEST_F(ProcessTest, KilledProcessesLeaveNothingThatMatters) {
 // The holder of the lock has stopped (a debugger, a suspended shell): the others wait as long as they are told to, one
 // takes over and compiles, and the rest take its result.
 TEST_F(ProcessTest, AStoppedHolderCostsOneBoundedWait) {
-  Workers holder(folder_, folder_ / "log");
+  CacheWorkers holder(folder_, folder_ / "log");
   const pid_t stopped = holder.start(1, 1, 600000, false);
   await_compilation("k0");
   ::kill(stopped, SIGSTOP);
   ::setenv("TESSERA_CACHE_WAIT", "1.5", 1);
-  Workers others(folder_, folder_ / "log");
+  CacheWorkers others(folder_, folder_ / "log");
   for (int i = 0; i < 4; ++i) others.start(1, 1, 0);
   others.open_gate();
   others.collect();
@@ -239,11 +176,11 @@ TEST_F(ProcessTest, AStoppedHolderCostsOneBoundedWait) {
 
 // The compiler hangs: the others go on, and what the cache knows by then is used.
 TEST_F(ProcessTest, AHangingCompilerCostsOneBoundedWait) {
-  Workers holder(folder_, folder_ / "log");
+  CacheWorkers holder(folder_, folder_ / "log");
   holder.start(1, 1, 600000, false);
   await_compilation("k0");
   ::setenv("TESSERA_CACHE_WAIT", "0.3", 1);
-  Workers others(folder_, folder_ / "log");
+  CacheWorkers others(folder_, folder_ / "log");
   const pid_t first = others.start(3, 1, 0, false);
   EXPECT_EQ(others.wait(first), 0);
   EXPECT_THAT(others.output(first), HasSubstr("TESSERA_CACHE_WAIT"));
@@ -256,7 +193,7 @@ TEST_F(ProcessTest, AHangingCompilerCostsOneBoundedWait) {
 TEST_F(ProcessTest, AKilledHolderFreesItsLock) {
   pid_t pid = 0;
   {
-    Workers holder(folder_, folder_ / "log");
+    CacheWorkers holder(folder_, folder_ / "log");
     pid = holder.start(1, 1, 600000, false);
     await_compilation("k0");
     ::kill(pid, SIGKILL);
@@ -268,14 +205,16 @@ TEST_F(ProcessTest, AKilledHolderFreesItsLock) {
 }
 
 TEST_F(ProcessTest, LocksExcludeThreads) {
-  int inside = 0, most = 0, passed = 0;  // guarded by the lock alone
+  std::atomic<int> inside{0}, most{0}, passed{0};  // atomic, since no tool sees that the system's locks order anything
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
         const runtime::FileLock lock = cache().lock("k");
         if (!lock.held()) continue;
-        most = std::max(most, ++inside);
+        const int now = ++inside;
+        if (now > most) most = now;
+        std::this_thread::yield();
         ++passed;
         --inside;
       }

@@ -1,6 +1,7 @@
 // Tuning with candidates that fail in every way: the good one wins, and nobody else is harmed.
 #include <thread>
 
+#include "gpu/background_round.hpp"
 #include "trial_fixture.hpp"
 
 namespace tessera {
@@ -114,6 +115,41 @@ TEST_F(Trial, TuningLeavesTheBuffersAlone) {
   EXPECT_EQ(x.to_host(), counted());
   EXPECT_EQ(y.to_host(), std::vector<float>(n, -5.0F));
   EXPECT_EQ(launched_here(), "");
+}
+
+// Candidates fall over one after the other, each takes its process with it, and the caller goes on.
+TEST_F(Trial, InTheBackgroundTheCallerGoesOnWithTheGuess) {
+  const Environment limit("TESSERA_TRIAL_SECONDS", "0.3");
+  Subject subject;
+  subject.candidate("a guess", "add time=2").candidate("better", "add time=1").candidate("wrong", "wrong");
+  subject.candidate("trap", "trap").candidate("hang", "hang").candidate("crash", "crash").candidate("touch", "touch");
+  auto kernel = subject.make();
+  const gpu_tests::BackgroundRound round =
+      gpu_tests::tune_in_background(*kernel, arguments<float>(n, x, y), device, 20, [&] {
+        const std::vector<float> out = y.to_host();
+        bool right = x.to_host() == counted();
+        for (int i = 0; i < n; ++i) right = right && out[static_cast<std::size_t>(i)] == static_cast<float>(i + 2);
+        device.state()->fill(y.data(), 0xff, n * sizeof(float));
+        return right;
+      });
+  EXPECT_EQ(round.guess, "a guess");
+  EXPECT_EQ(round.first.ranking, Report::Ranking::estimated);
+  EXPECT_TRUE(round.first.partial);
+  EXPECT_GT(round.during, 10);
+  EXPECT_EQ(round.wrong, 0);
+  EXPECT_EQ(round.last.config, "better");
+  EXPECT_EQ(round.last.ranking, Report::Ranking::measured);
+  EXPECT_TRUE(round.last.remarks.empty());
+  for (const auto& [config, reason] : {std::pair("trap", "stopped by the device"), std::pair("hang", "did not finish"),
+                                       std::pair("crash", "died with signal 6"), std::pair("wrong", "elements differ"),
+                                       std::pair("touch", "writes to parameter x")}) {
+    EXPECT_THAT(row_of(round.last, config).reason, HasSubstr(reason));
+  }
+  // In this process ran the guess and the winner, and nothing but them.
+  EXPECT_EQ(kernel->report().counters.launched, static_cast<std::uint64_t>(round.during) + 20U);
+  EXPECT_THAT(launched_here(), MatchesRegex("(add )+"));
+  EXPECT_FALSE(test::has_children());
+  EXPECT_EQ(allocations_here(), 2U);
 }
 
 TEST_F(Trial, AnUpdateInPlaceHappensOncePerCall) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -12,9 +13,11 @@
 #include <functional>
 #include <string_view>
 
+#include "background_round.hpp"
 #include "harness.hpp"
 #include "hopper_matmul/matmul_v0.hpp"
 #include "passes/pipeline.hpp"
+#include "runtime/device_state.hpp"
 #include "runtime/toolchain.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/tessera.hpp"
@@ -170,6 +173,85 @@ void check_increment(const Device& device) {
   fmt::print("{}", kernel.report().to_string());
 }
 
+// Candidates that trap and hang, beside a caller that goes on.
+void check_background(const Device& device) {
+  fmt::print("\nTuning in the background with candidates that trap and hang, limit 2 s a launch\n");
+  ::setenv("TESSERA_TRIAL_SECONDS", "2", 1);
+  constexpr int n = 1 << 20;
+  auto x = device.randn<float>({n}, 3), y = device.zeros<float>({n});
+  // None that is right by the estimate and not by its results: the guess is launched as it is.
+  const auto space = Space<AddOneConfig>{}.choices<&AddOneConfig::block, &AddOneConfig::fault>(
+      {{1024, none}, {512, none}, {1024, trap}, {1024, hang}});
+  detail::KernelImpl kernel(detail::space_program<AddOne>(space, SourceLoc::here()), faulty_toolchain());
+  const detail::Argument arguments[] = {number(n), address(x.data()), address(y.data())};
+  auto expected = x.to_host();
+  for (float& value : expected) value += 1.0f;
+  const BackgroundRound round = tune_in_background(kernel, arguments, device, 100, [&] {
+    const bool right = y.to_host() == expected;
+    device.state()->fill(y.data(), 0xff, n * sizeof(float));  // what the next call does not write is not a number
+    return right;
+  });
+  ::unsetenv("TESSERA_TRIAL_SECONDS");
+  fmt::print(
+      "  the first call returned after {:.0f} ms with {}; tuned after {:.0f} ms, {} calls, the longest {:.2f} ms\n{}",
+      round.first_call_ms, round.guess, round.tuned_after_ms, round.during, round.longest_call_ms,
+      round.last.to_string());
+  expect(round.first.ranking == Report::Ranking::estimated && round.guess.find("fault=0") != std::string::npos,
+         "the first call went ahead with the guess");
+  expect(round.during > 1, fmt::format("{} calls while candidates trapped and hung", round.during));
+  expect(round.wrong == 0, fmt::format("{} results are wrong", round.wrong));
+  expect(round.last.ranking == Report::Ranking::measured && round.last.config.find("fault=0") != std::string::npos,
+         "a good one took over");
+  for (const auto& [fault, reason] : {std::pair(trap, "stopped by the device"), std::pair(hang, "did not finish")}) {
+    const CandidateReport* row = find_row(round.last, fault);
+    expect(row != nullptr && row->reason.find(reason) != std::string::npos,
+           fmt::format("{} is named", fault_names[fault]));
+  }
+}
+
+// A whole space of products: what the caller notices of it, and that every result is exact. Sums of small integers have
+// one value in whatever order they are made.
+void measure_background(const Device& device, const fs::path& cache) {
+  constexpr int size = 2048;
+  fmt::print("\nTuning V0's space at {}^3 in the background, compiled before\n", size);
+  std::vector<float16> numbers(std::size_t{size} * size);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = float16(static_cast<float>(i * 2654435761U % 5) - 2.0f);
+  auto a = device.from_host(numbers, {size, size}), b = device.from_host(numbers, {size, size});
+  auto c = device.zeros<float16>({size, size});
+  using Script = hopper_matmul::MatmulTma<float16>;
+  const std::array<detail::Argument, 6> arguments = {number(size),
+                                                     number(size),
+                                                     number(size),
+                                                     detail::to_argument(PtrArg<float16>(a)),
+                                                     detail::to_argument(PtrArg<float16>(b)),
+                                                     detail::to_argument(PtrArg<float16>(c))};
+  const auto bits = [&] {
+    std::vector<std::uint16_t> result;
+    for (const float16 value : c.to_host()) result.push_back(value.bits);
+    return result;
+  };
+  std::vector<std::uint16_t> expected;
+  {
+    detail::KernelImpl first(detail::space_program<Script>(Script::space(), SourceLoc::here()));
+    first.launch(arguments, &device, {});
+    expected = bits();
+  }
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    fs::remove_all(cache / "tuning");
+    detail::KernelImpl kernel(detail::space_program<Script>(Script::space(), SourceLoc::here()));
+    const BackgroundRound round = tune_in_background(kernel, arguments, device, 20, [&] {
+      const bool right = bits() == expected;
+      device.state()->fill(c.data(), 0xff, numbers.size() * sizeof(float16));
+      return right;
+    });
+    fmt::print(
+        "  first call {:.1f} ms with {}; {} measured and chosen after {:.0f} ms and {} calls, the longest {:.2f} ms\n",
+        round.first_call_ms, round.guess, round.last.config, round.tuned_after_ms, round.during, round.longest_call_ms);
+    expect(round.wrong == 0, fmt::format("{} results are wrong", round.wrong));
+    expect(round.last.ranking == Report::Ranking::measured && round.last.remarks.empty(), "tuned in the trial process");
+  }
+}
+
 void measure_process() {
   fmt::print("\nThe process\n");
   for (int repeat = 0; repeat < 3; ++repeat) {
@@ -228,7 +310,9 @@ int run_all() {
   measure_process();
   check_faults(device);
   check_increment(device);
+  check_background(device);
   measure_v0(device, pattern);
+  measure_background(device, pattern);
   fs::remove_all(pattern);
   fmt::print("\n{}\n", failures == 0 ? "all is well" : "something is wrong");
   return failures == 0 ? 0 : 1;

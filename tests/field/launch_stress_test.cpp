@@ -61,9 +61,8 @@ TEST_F(Stress, TenThousandLaunchesOfEightThreadsOnFourStreams) {
 
 struct FlatMemory : test::FakeGpuTest {
   void SetUp() override {
-    if (test::thread_sanitizer)
-      GTEST_SKIP() << "the count of memory in use is not available under the thread sanitizer";
     FakeGpuTest::SetUp();
+    if (test::thread_sanitizer) GTEST_SKIP() << "memory in use is not available under the thread sanitizer";
   }
   static std::size_t in_use() { return ::mallinfo2().uordblks; }
   static std::size_t resident() {

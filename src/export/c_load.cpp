@@ -119,7 +119,7 @@ std::string CommonSource::status_functions(const Statuses& statuses) const {
   std::string text = fmt::format(
       "static const struct {}_text {{\n  int status;\n  const char* text;\n}} texts[] = {{\n    {{0, \"success\"}}",
       name_);
-  for (const StatusInfo& info : status_infos())
+  for (const StatusInfo& info : status_infos(m_.several()))
     text += fmt::format(",\n    {{{}_{}, \"{}\"}}", upper(name_), info.name, info.text);
   for (const auto& [status, sentence] : statuses.texts())
     text += fmt::format(",\n    {{{}, \"{}\"}}", status, escaped(sentence));

@@ -21,7 +21,7 @@ class SourceWriter {
     std::string plans;
     std::set<std::string> helpers;
     for (std::size_t i = 0; i < m_.variants.size(); ++i) {
-      const PlanText plan = plan_text(m_, i, &statuses_);
+      const PlanText plan = plan_text(m_, i, {.number = i}, &statuses_);
       plans += fmt::format("/* {} */\n{}\n",
                            m_.variants[i].config.empty() ? "the only configuration" : m_.variants[i].config, plan.text);
       helpers.insert(plan.helpers.begin(), plan.helpers.end());

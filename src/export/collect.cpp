@@ -85,7 +85,7 @@ class Collector {
   Model run(const std::vector<Call>& calls) {
     for (const Call& call : calls) {
       take(*call.kernel);
-      add(call.arguments);
+      model_.of_calls.push_back(model_.entries[add(call.arguments)]);
     }
     // Of equal distances the first entry is taken: the one that assumes most.
     std::stable_sort(model_.entries.begin(), model_.entries.end(), [&](const Entry& x, const Entry& y) {
@@ -108,20 +108,23 @@ class Collector {
     model_.compiler = toolchain_->compiler();
   }
 
-  void add(const std::vector<Argument>& call) {
+  // The index of its entry.
+  std::size_t add(const std::vector<Argument>& call) {
     const Shape shape = shape_of(*program_, call);
     const auto same = [&](const Entry& entry) {
       const Variant& variant = model_.variants[entry.variant];
       return entry.bounds == shape.bounds && variant.constants == shape.constants &&
              variant.alignment == shape.alignment;
     };
-    if (std::any_of(model_.entries.begin(), model_.entries.end(), same)) return;
+    const auto known = std::find_if(model_.entries.begin(), model_.entries.end(), same);
+    if (known != model_.entries.end()) return static_cast<std::size_t>(known - model_.entries.begin());
     Entry entry;
     entry.bounds = shape.bounds;
     entry.bucket = bucket_text(*program_, shape.bounds);
     const std::string config = choose(call, shape, &entry.chosen);
     entry.variant = variant_of(call, shape, config);
     model_.entries.push_back(std::move(entry));
+    return model_.entries.size() - 1;
   }
 
   bool in_signature(std::size_t param) const {

@@ -18,9 +18,9 @@ struct MatmulExport {
   Activation activation = Activation::none;
 };
 
-// The kernel that the model of matmul() holds for the fastest of those that do a product in one launch; where it
-// expects more of several launches (split sums, copied operands), the report says so. Sizes for which the same script
-// is chosen share one export. With several scripts each has an export of its own, whose name ends in the script's.
+// What the model of matmul() holds for the fastest. Where that is several kernels (split sums, copied operands), a
+// launch of the export launches all of them and takes a workspace (docs/export.md). Sizes for which the same script is
+// chosen share one export. With several scripts each has an export of its own, whose name ends in the script's.
 std::vector<ExportReport> export_matmul(const MatmulExport& what, const ExportOptions& options,
                                         SourceLoc loc = SourceLoc::here());
 

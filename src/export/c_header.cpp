@@ -124,8 +124,8 @@ std::string launch_declarations(const Model& m) {
   std::string text, launches = "launches on `stream`; asynchronous", workspace;
   if (m.several()) {
     text = fmt::format(
-        "/* How many bytes of device memory a launch of these sizes needs as its workspace; may be 0. More than 0 for "
-        "some\n * sizes says nothing of others. */\nint {}_workspace_bytes({});\n\n",
+        "/* How many bytes of device memory a launch of these sizes needs as its workspace; 0 if it needs none. More "
+        "rows may\n * need fewer: ask for the sizes that are launched. */\nint {}_workspace_bytes({});\n\n",
         name, workspace_parameters(m));
     launches =
         "launches the kernels one after the other on\n * `stream`; asynchronous. What is refused launches nothing";

@@ -97,12 +97,18 @@ double measured_us(const Executor& executor) {
   return 0;
 }
 
-Selection by_model(const Call& call, std::vector<Option>& options) {
+Selection by_model(const std::vector<Option>& options) {
   Selection result;
   result.executor = options.front().make(1);
+  for (const Option& option : options) result.choices.push_back(option.choice);
+  result.kernel = result.choices.front().kernel;
+  return result;
+}
+
+Selection by_model_prepared(const Call& call, const std::vector<Option>& options) {
+  Selection result = by_model(options);
   result.executor->prepare(call);
   result.reason = "the model's choice: the simulated device has no clock";
-  for (const Option& option : options) result.choices.push_back(option.choice);
   result.choices.front().config = result.executor->report().config;
   return result;
 }
@@ -136,24 +142,13 @@ Selection by_measuring(const Call& call, std::vector<Option>& options) {
 Selection select(const Call& call) {
   const Problem& p = call.problem;
   std::vector<Option> options = options_for(p, call.device.state()->multiprocessors(), Among::all);
-  Selection result = call.device.is_simulated() ? by_model(call, options) : by_measuring(call, options);
+  Selection result = call.device.is_simulated() ? by_model_prepared(call, options) : by_measuring(call, options);
   result.kernel = result.choices.front().kernel;
   return result;
 }
 
 Selection select_by_model(const Call& call, Among among) {
-  std::vector<Option> options = options_for(call.problem, call.device.state()->multiprocessors(), among);
-  Selection result = by_model(call, options);
-  result.kernel = result.choices.front().kernel;
-  result.reason = "the model's choice: nothing was measured";
-  return result;
-}
-
-// The model's order of all kernels, with nothing built.
-std::vector<MatmulReport::Choice> order_by_model(const Problem& problem, int sms) {
-  std::vector<MatmulReport::Choice> choices;
-  for (const Option& option : options_for(problem, sms, Among::all)) choices.push_back(option.choice);
-  return choices;
+  return by_model(options_for(call.problem, call.device.state()->multiprocessors(), among));
 }
 
 }  // namespace tessera::kernels

@@ -18,9 +18,7 @@ enum class Among : std::uint8_t { all, single_kernels };
 // best configurations, and all kernels whose estimate is at most 1.6 times the best one's are compared by what was
 // measured. The result is prepared for the call.
 Selection select(const Call& call);
-// The model's choice among these, prepared for the call with its best configuration.
+// The model's choice among these, with its best configuration; nothing is compiled.
 Selection select_by_model(const Call& call, Among among);
-// The model's order of all kernels, the fastest first; nothing is built.
-std::vector<MatmulReport::Choice> order_by_model(const Problem& problem, int sms);
 
 }  // namespace tessera::kernels

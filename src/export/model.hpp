@@ -52,7 +52,15 @@ struct Model {
 struct Call {
   detail::KernelImpl* kernel;
   std::vector<detail::Argument> arguments;
+  std::string how = {};  // its one candidate was chosen; empty: it is the only one
 };
+// A call as the compiler sees it.
+struct CallShape {
+  std::vector<std::int64_t> constants, bounds;  // one a parameter; one a run-time parameter
+  std::uint64_t alignment = 0;
+  SourceLoc loc;
+};
+CallShape shape_of(const detail::Program& program, const std::vector<detail::Argument>& call);
 
 // Chooses and compiles what the calls need. Their kernels have one script; they may have different candidates.
 Model collect(const std::vector<Call>& calls, const Device* device, const ExportOptions& options);

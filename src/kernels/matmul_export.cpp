@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "export/model.hpp"
 #include "export/offline_device.hpp"
+#include "kernels/export_choice.hpp"
 #include "kernels/export_steps.hpp"
-#include "kernels/select.hpp"
 #include "runtime/launchable.hpp"
+#include "runtime/specialisation.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera {
@@ -57,6 +59,7 @@ struct Product {
   Problem problem;
   bool one_row = false;  // the kernels are right for one row alone
   std::vector<Executor::Step> steps;
+  std::string how;  // they were chosen
 };
 
 // One export: sizes that the same script does.
@@ -64,6 +67,7 @@ struct Group {
   std::vector<std::unique_ptr<Executor>> executors;
   std::vector<Product> products;
   std::vector<std::string> remarks;
+  bool measured = true;
   bool several() const {
     return std::any_of(products.begin(), products.end(), [](const Product& p) { return p.steps.size() > 1; });
   }
@@ -85,7 +89,8 @@ std::string dense_note(const detail::Program& program, const std::vector<Argumen
   return fmt::format("  {}: {}", constants, values);
 }
 
-// What the groups are told apart by: the kernel that multiplies, and whether operands are copied before it.
+// What the groups are told apart by: the kernel that multiplies, and whether operands are copied before it. Split sums
+// are not for matrices of one column, so what does one is not with them.
 std::string script_of(const Product& product) {
   std::string script;
   bool copied = false;
@@ -94,12 +99,14 @@ std::string script_of(const Product& product) {
     copied = copied || name == "PackRows";
     if (name != "PackRows" && name != "ReduceSplits") script = name;
   }
+  if (script == "SplitMatmul" && !is_by_rows(product.problem)) return "SplitMatmul of a column";
   return copied ? "PackRows, " + script : script;
 }
 
 std::string ending_of(const std::string& script) {
   static const std::map<std::string, std::string> endings = {{"PersistentMatmul", "persistent"},
                                                              {"SplitMatmul", "split"},
+                                                             {"SplitMatmul of a column", "split_column"},
                                                              {"PitchMatmul", "pitch"},
                                                              {"PackRows, PersistentMatmul", "packed_persistent"},
                                                              {"PackRows, SplitMatmul", "packed_split"}};
@@ -114,28 +121,44 @@ bool holds_for_one_row(const MatmulExport& what, const Product& product, SourceL
   return two.a.loadable != product.problem.a.loadable || two.form != product.problem.form;
 }
 
-void choose(const MatmulExport& what, const std::array<std::int64_t, 3>& size, const Device& device, SourceLoc loc,
-            std::map<std::string, Group>& groups) {
-  Product product{size, problem_of(what, size, loc), false, {}};
-  product.one_row = holds_for_one_row(what, product, loc);
-  const Call call{product.problem, device, nullptr, loc};
-  Selection selection = select_by_model(call, Among::all);
-  product.steps = selection.executor->steps(call);
-  std::string remark;
-  if (product.steps.size() > 1 && !is_by_rows(product.problem)) {
-    const MatmulReport::Choice best = selection.choices.front();
-    selection = select_by_model(call, Among::single_kernels);
-    product.steps = selection.executor->steps(call);
-    remark = fmt::format(
-        "{} x {} x {}: {} is expected to take {:.1f} us instead of {:.1f}, but several kernels are not exported for "
-        "matrices of one column",
-        size[0], size[1], size[2], best.kernel, best.estimate_us, selection.choices.front().estimate_us);
+// The choice for one size, which joins its group.
+class Chooser {
+ public:
+  Chooser(const MatmulExport& what, const std::string& tuning, const Device& device, SourceLoc loc)
+      : what_(what), device_(device), loc_(loc), wanted_{parse_pins(what.config, loc), tuning, true} {}
+
+  void add(const std::array<std::int64_t, 3>& size, std::map<std::string, Group>& groups) {
+    Product product{size, problem_of(what_, size, loc_), false, {}, {}};
+    product.one_row = holds_for_one_row(what_, product, loc_);
+    const Call call{product.problem, device_, nullptr, loc_};
+    ExportChoice chosen = choose_for_export(call, wanted_);
+    product.steps = chosen.executor->steps(call);
+    std::string remark;
+    if (product.steps.size() > 1 && !is_by_rows(product.problem)) {
+      const MatmulReport::Choice better = chosen.choice;
+      Wanted single = wanted_;
+      single.several = false;
+      chosen = choose_for_export(call, single);
+      product.steps = chosen.executor->steps(call);
+      remark = fmt::format(
+          "{} x {} x {}: {} is expected to take {:.1f} us instead of {:.1f}, but several kernels are not exported for "
+          "matrices of one column",
+          size[0], size[1], size[2], better.kernel, better.estimate_us, chosen.choice.estimate_us);
+    }
+    product.how = chosen.how;
+    Group& group = groups[script_of(product)];
+    if (!remark.empty()) group.remarks.push_back(std::move(remark));
+    group.measured = group.measured && chosen.measured;
+    group.products.push_back(std::move(product));
+    group.executors.push_back(std::move(chosen.executor));
   }
-  Group& group = groups[script_of(product)];
-  if (!remark.empty()) group.remarks.push_back(std::move(remark));
-  group.products.push_back(std::move(product));
-  group.executors.push_back(std::move(selection.executor));
-}
+
+ private:
+  const MatmulExport& what_;
+  const Device& device_;
+  SourceLoc loc_;
+  Wanted wanted_;
+};
 
 ExportReport write_single(Group& group, const Device& device, const ExportOptions& options) {
   std::vector<exporter::Call> calls;
@@ -145,7 +168,7 @@ ExportReport write_single(Group& group, const Device& device, const ExportOption
   for (Product& product : group.products) {
     Executor::Step& step = product.steps.front();
     notes.push_back(dense_note(program_of(step), step.arguments));
-    calls.push_back({step.kernel, std::move(step.arguments)});
+    calls.push_back({step.kernel, std::move(step.arguments), product.how});
   }
   return exporter::write_calls(calls, &device, options, std::move(notes));
 }
@@ -159,8 +182,14 @@ ExportReport write_several(const std::string& script, Group& group, const Device
   sequence.notes = {
       "a [m_size, k_size], b [n_size, k_size] and c [m_size, n_size] lie in rows; pitches are elements from one row to",
       "the next: k_size, k_size and n_size where nothing is between them."};
-  for (Product& product : group.products)
-    sequence.all.push_back(sized_steps(product.problem, product.one_row, std::move(product.steps)));
+  std::set<std::array<std::int64_t, 3>> known;
+  for (Product& product : group.products) {
+    const auto [m, n, k] = product.size;
+    if (!known.insert({runtime::bucket_bound(m), n, k}).second) continue;  // the first of a bucket stands for it
+    exporter::SizedSteps sized = sized_steps(product.problem, product.one_row, std::move(product.steps));
+    sized.steps[sized.main].call.how = product.how;
+    sequence.all.push_back(std::move(sized));
+  }
   return exporter::write_sequence(std::move(sequence), &device, options);
 }
 
@@ -171,17 +200,22 @@ std::vector<ExportReport> export_matmul(const MatmulExport& what, const ExportOp
   using namespace kernels;  // NOLINT(google-build-using-namespace)
   const Device device(std::make_shared<exporter::OfflineDevice>());
   std::map<std::string, Group> groups;
-  for (const auto& size : what.sizes) choose(what, size, device, loc, groups);
+  Chooser chooser(what, given.tuning, device, loc);
+  for (const auto& size : what.sizes) chooser.add(size, groups);
   std::vector<ExportReport> reports;
   for (auto& [script, group] : groups) {
     ExportOptions options = given;
+    options.tuning.clear();  // it has decided
     if (options.name.empty()) options.name = "matmul";
     if (groups.size() > 1) options.name += "_" + ending_of(script);
     reports.push_back(group.several() ? write_several(script, group, device, options)
                                       : write_single(group, device, options));
     for (std::string& remark : group.remarks) reports.back().remarks.push_back(std::move(remark));
-    reports.back().remarks.emplace_back(
-        "kernel and configuration are the choice of matmul()'s model: nothing was measured");
+    if (!group.measured) {
+      reports.back().remarks.emplace_back(
+          what.config.empty() ? "kernel and configuration are the choice of matmul()'s model: nothing was measured"
+                              : "what is not pinned is the choice of matmul()'s model: nothing was measured");
+    }
   }
   return reports;
 }

@@ -11,14 +11,9 @@ struct Selection {
   std::vector<MatmulReport::Choice> choices;  // the chosen one first
 };
 
-// What the model orders.
-enum class Among : std::uint8_t { all, single_kernels };
-
 // The kernels that can do it are ranked by the model of candidates.hpp. On a device with a clock each is tuned over its
 // best configurations, and all kernels whose estimate is at most 1.6 times the best one's are compared by what was
 // measured. The result is prepared for the call.
 Selection select(const Call& call);
-// The model's choice among these, with its best configuration; nothing is compiled.
-Selection select_by_model(const Call& call, Among among);
 
 }  // namespace tessera::kernels

@@ -5,7 +5,8 @@
 #include <sstream>
 
 #include "export_fixture.hpp"
-#include "kernels/select.hpp"
+#include "kernels/export_choice.hpp"
+#include "kernels/problem.hpp"
 #include "runtime/launchable.hpp"
 #include "tessera/matmul_export.hpp"
 

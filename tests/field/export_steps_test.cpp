@@ -8,7 +8,6 @@ namespace tessera::test {
 namespace {
 using kernels::Call;
 using kernels::Executor;
-using kernels::Selection;
 using ::testing::HasSubstr;
 
 std::string replaced(std::string text, Address address, const std::string& label) {
@@ -149,9 +148,9 @@ TEST_F(ExportStepsLaunch, EachKernelIsTheLibrarys) {
                 address_of(result.data()),
                 one.bias ? address_of(bias.data()) : 0};
     kernels::Problem first = problem(what, one.n, one.k, x);
-    Selection selection = select_by_model({first, device, nullptr, SourceLoc::here()}, kernels::Among::all);
-    const std::size_t split = selection.kernel.find("SplitMatmul, ");
-    splits_ = split == std::string::npos ? 1 : std::stoi(selection.kernel.substr(split + 13));
+    const kernels::ExportChoice selection = kernels::choose_for_export({first, device, nullptr, SourceLoc::here()}, {});
+    const std::size_t split = selection.choice.kernel.find("SplitMatmul, ");
+    splits_ = split == std::string::npos ? 1 : std::stoi(selection.choice.kernel.substr(split + 13));
     const bool packed = one.kernels[0] == "PackRows";
     for (int trial = 0; trial < 25; ++trial) {
       const auto below = [&](std::int64_t limit) {
@@ -296,7 +295,7 @@ class ExportStepsResult : public ExportSteps {
     const Arguments of_export{static_cast<std::int32_t>(what.sizes[0][0]), k, k, n, 2, 3, 1 << 20, 1 << 21, 1 << 22, 0};
     const kernels::Problem p = problem(what, n, k, of_export);
     const Call call{p, device, nullptr, SourceLoc::here()};
-    const Selection selection = select_by_model(call, kernels::Among::all);
+    const kernels::ExportChoice selection = kernels::choose_for_export(call, {});
     OnSimulator simulator(selection.executor->steps(call), device);
     simulator.knows(a.buffer.data(), a.buffer.bytes());
     simulator.knows(b.buffer.data(), b.buffer.bytes());

@@ -179,6 +179,15 @@ TEST_F(ExportWorkspace, TakesTheKernelsOfTheBucket) {
   for (const std::int32_t m : {9, 16, 65, 128}) EXPECT_EQ(served(e, dense(m)), 0) << m;
 }
 
+TEST_F(ExportWorkspace, OneOfEachBucket) {
+  MatmulExport what = split_sums();
+  what.sizes = {{16, n, k}, {12, n, k}, {16, 1, 512}};
+  std::map<std::string, std::size_t> buckets;
+  for (const ExportReport& report : export_matmul(what, options("mm"))) buckets[report.name] = report.buckets.size();
+  const std::map<std::string, std::size_t> expected = {{"mm_split", 1}, {"mm_split_column", 1}};
+  EXPECT_EQ(buckets, expected);
+}
+
 // A row alone may have any pitch, so that it is not copied where two rows are.
 TEST_F(ExportWorkspace, KernelsForOneRowDoNoMore) {
   MatmulExport what;

@@ -43,14 +43,11 @@ std::vector<ExportReport> export_library_matmul(const ExportRequest& request) {
     throw Error(ErrorKind::user, {}, "--type " + request.type + " of matmul",
                 "one of f16, f16:f32, bf16, bf16:f32, f8 (result f16), f8:bf16, f8:f32");
   }
-  if (!request.config.empty() || !request.options.tuning.empty()) {
-    throw Error(ErrorKind::user, {}, "--config or --tuning for matmul, whose model chooses the kernel as well",
-                "leave them out, or export a kernel of hopper_matmul");
-  }
   MatmulExport what;
   what.in = found->second.first;
   what.out = found->second.second;
   what.sizes = three_each(request.sizes);
+  what.config = request.config;
   return export_matmul(what, request.options);
 }
 

@@ -39,12 +39,22 @@ struct ExportOptions {
 
 // What an export holds.
 struct ExportReport {
+  struct Step {
+    std::string kernel;
+    std::string what;  // it does, of the whole: "copies a"
+    std::string config;
+    int registers = 0, spill_bytes = 0;
+    std::uint32_t shared_bytes = 0;
+  };
   struct Bucket {
     std::string sizes;   // "m_size in (2048, 4096]"
-    std::string config;  // of the kernel
+    std::string config;  // of the kernel, or of the one that a launch of several is about
     std::string chosen;  // how: "by a static estimate among 15", ...
     int registers = 0, spill_bytes = 0;
     std::uint32_t shared_bytes = 0;
+    // Of an export whose launch may be several kernels: these, in their order, and what its workspace holds.
+    std::vector<Step> steps = {};
+    std::vector<std::string> workspace = {};
   };
   std::string name, kernel, directory;
   std::vector<Bucket> buckets;

@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "export/model.hpp"
-#include "export/status.hpp"
+#include "export/sequence.hpp"
 #include "tessera/version.hpp"
 
 namespace tessera::exporter {
@@ -42,18 +41,20 @@ std::string entry_text(const Model& model, const Entry& entry) {
 std::string opening(const Model& m) {
   const std::string& name = m.options.name;
   std::string text = fmt::format(
-      "/* {}: the kernel {}, exported by Tessera {} for compute capability 9.0.\n *\n"
+      "/* {}: {} {}, exported by Tessera {} for compute capability 9.0.\n *\n"
       " * Initialise the driver (cuInit), make a context current, then\n"
       " *   {}_module module;\n *   int status = {}_load(&module{});\n"
       " *   if (status == 0) status = {}_launch(&module, ..., stream);\n"
       " *   if (status != 0) puts({}_status_text(status));\n *\n * Compiled for\n",
-      name, comment_safe(m.script), version(), name, name, m.options.embed ? "" : ", directory", name, name);
+      name, m.several() ? "the kernels of" : "the kernel", comment_safe(m.script), version(), name, name,
+      m.options.embed ? "" : ", directory", name, name);
   for (const Entry& entry : m.entries) text += " *   " + comment_safe(entry_text(m, entry)) + "\n";
+  for (const std::string& line : m.launches) text += " *   " + comment_safe(line) + "\n";
   text +=
       m.options.dispatch == ExportOptions::Dispatch::exact
           ? " * Other sizes are refused.\n"
           : " * Other sizes run by the nearest of these kernels that accepts them: right, perhaps not the fastest.\n";
-  const std::string fixed = constants_text(m, m.variants.front(), false);
+  const std::string fixed = m.several() ? "" : constants_text(m, m.variants.front(), false);
   if (!fixed.empty()) text += fmt::format(" * Compile-time constants, the same for all: {}.\n", fixed);
   for (const std::string& note : m.notes) text += " * " + comment_safe(note) + "\n";
   return text + " */\n";
@@ -67,7 +68,7 @@ std::string status_enum(const Model& m) {
       " * says where; {}_status_kind() takes the number away. */\n"
       "typedef enum {}_status {{\n  {}_SUCCESS = 0",
       status_unit, status_unit, m.options.name, m.options.name, prefix);
-  for (const StatusInfo& info : status_infos())
+  for (const StatusInfo& info : status_infos(m.several()))
     text += fmt::format(",\n  {}_{} = {} /* {} */", prefix, info.name, static_cast<int>(info.kind) * status_unit,
                         info.text);
   return text + fmt::format("\n}} {}_status;\n", m.options.name);
@@ -99,15 +100,57 @@ std::string launch_parameters(const Model& m) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (m.in_signature[i]) add(fmt::format("{} {}", c_type(m.params[i]), names[i]));
   }
+  if (m.several()) {
+    add("CUdeviceptr workspace");
+    add("size_t workspace_bytes");
+  }
   add("CUstream stream");
   return text;
 }
+
+std::string workspace_parameters(const Model& m) {
+  const std::vector<std::string> names = c_names(m);
+  std::string text = fmt::format("const {}_module* module", m.options.name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (m.in_signature[i] && m.decides[i]) text += fmt::format(", {} {}", c_type(m.params[i]), names[i]);
+  }
+  return text + ", size_t* bytes";
+}
+
+namespace {
+
+std::string launch_declarations(const Model& m) {
+  const std::string& name = m.options.name;
+  std::string text, launches = "launches on `stream`; asynchronous", workspace;
+  if (m.several()) {
+    text = fmt::format(
+        "/* How many bytes of device memory a launch of these sizes needs as its workspace; 0 if it needs none. More "
+        "rows may\n * need fewer: ask for the sizes that are launched. */\nint {}_workspace_bytes({});\n\n",
+        name, workspace_parameters(m));
+    launches =
+        "launches the kernels one after the other on\n * `stream`; asynchronous. What is refused launches nothing";
+    workspace = fmt::format(
+        " *   workspace: device memory of its own until the kernels have ended; a multiple of {0} bytes. What it "
+        "holds\n"
+        " *     before does not matter. Not read where {1}_workspace_bytes() says 0\n"
+        " *   workspace_bytes: its size, at least what {1}_workspace_bytes() says for the sizes\n",
+        workspace_alignment, name);
+  }
+  return text + fmt::format(
+                    "/* Checks the arguments and {}. The context of the load is current. A grid without\n"
+                    " * blocks is no error and launches nothing. How far memory reaches is not checked.\n{}{} */\nint "
+                    "{}_launch({});\n\n",
+                    launches, parameter_docs(m), workspace, name, launch_parameters(m));
+}
+
+}  // namespace
 
 std::string header_text(const Model& m) {
   const std::string& name = m.options.name;
   const std::string guard = upper(name) + "_H";
   std::string text = opening(m);
-  text += fmt::format("#ifndef {0}\n#define {0}\n\n#include <stdbool.h>\n#include <stdint.h>\n\n", guard);
+  text += fmt::format("#ifndef {0}\n#define {0}\n\n#include <stdbool.h>\n{1}#include <stdint.h>\n\n", guard,
+                      m.several() ? "#include <stddef.h>\n" : "");
   text += "#include \"tessera_cuda.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   text += status_enum(m);
   text += fmt::format(
@@ -124,12 +167,7 @@ std::string header_text(const Model& m) {
       "/* Unloads them; the context of the load is current. Does nothing to a module that is not loaded. */\nint "
       "{0}_unload({0}_module* module);\n\n",
       name);
-  text += fmt::format(
-      "/* Checks the arguments and launches on `stream`; asynchronous. The context of the load is current. A grid "
-      "without\n"
-      " * blocks is no error and launches nothing. How far memory reaches is not checked.\n{} */\nint "
-      "{}_launch({});\n\n",
-      parameter_docs(m), name, launch_parameters(m));
+  text += launch_declarations(m);
   text += fmt::format(
       "/* A sentence for any status; never NULL. */\nconst char* {0}_status_text(int status);\n"
       "{0}_status {0}_status_kind(int status);\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {1} */\n",

@@ -48,10 +48,10 @@ const char* swizzle_name(Swizzle swizzle) {
 
 class PlanWriter {
  public:
-  PlanWriter(const Model& model, std::size_t index, Statuses* statuses)
+  PlanWriter(const Model& model, std::size_t index, const PlanPlace& place, Statuses* statuses)
       : variant_(model.variants[index]),
         kernel_(*variant_.kernel),
-        index_(index),
+        place_(place),
         prefix_(model.options.name),
         statuses_(*statuses),
         exprs_(params_of(model)) {
@@ -59,12 +59,14 @@ class PlanWriter {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (model.params[i].kind != ParamKind::constant) names_.push_back(names[i]);
     }
+    shown_ = place.shown.empty() ? names_ : place.shown;
   }
 
   PlanText write() {
     count();
     extents();
     grid();
+    if (place_.sizes_first) line("if (plan->sizes_only) return 0;");
     pointers();
     for (std::size_t i = 0; i < kernel_.tensor_maps.size(); ++i) map(i);
     parameters();
@@ -146,7 +148,7 @@ class PlanWriter {
   }
   std::string extent_text(const ViewExtent& view, std::size_t d) const {
     return fmt::format("dimension {} of the view {} of {} is negative", d,
-                       view.name.empty() ? "" : "\"" + view.name + "\"", names_.at(view.param));
+                       view.name.empty() ? "" : "\"" + view.name + "\"", shown_.at(view.param));
   }
 
   void grid() {
@@ -180,11 +182,12 @@ class PlanWriter {
       const ir::Param& param = kernel_.params[i];
       if (!param.is_pointer) continue;
       const std::string& name = names_.at(i);
-      refuse(fmt::format("in->{} == 0", name), StatusKind::null_pointer, fmt::format("{} is a null pointer", name));
+      refuse(fmt::format("in->{} == 0", name), StatusKind::null_pointer,
+             fmt::format("{} is a null pointer", shown_.at(i)));
       const int alignment = std::max(param.alignment, size_of(param.type));
       if (alignment == 1) continue;
       refuse(fmt::format("in->{} % {} != 0", name, alignment), StatusKind::misaligned_pointer,
-             fmt::format("{} is not a multiple of {} bytes, for which it was compiled", name, alignment));
+             fmt::format("{} is not a multiple of {} bytes, for which it was compiled", shown_.at(i), alignment));
     }
     for (const ViewExtent& view : kernel_.views) {
       if (!may_fail(view)) continue;
@@ -205,7 +208,7 @@ class PlanWriter {
     if (map.base_offset != nullptr && !map.base_offset->is_constant(0))
       base += fmt::format(" + (uint64_t)({}) * {}", value(map.base_offset), size_of(map.type));
     line("{{");
-    line("  /* {}: {} of {} */", map.name, name_of(map.type), names_.at(map.param));
+    line("  /* {}: {} of {} */", map.name, name_of(map.type), shown_.at(map.param));
     line("  static const cuuint32_t box[] = {{{}}};", fmt::join(map.box, ", "));
     line("  const int64_t dims[] = {{{}}};", fmt::join(dims, ", "));
     line("  const int64_t strides[] = {{{}}};", fmt::join(strides, ", "));
@@ -227,7 +230,7 @@ class PlanWriter {
   }
   // Base, extents, strides: as encode_map() numbers them.
   std::vector<std::string> rules(const TensorMap& map) const {
-    const std::string view = fmt::format("TMA cannot address the view \"{}\" of {}", map.name, names_.at(map.param));
+    const std::string view = fmt::format("TMA cannot address the view \"{}\" of {}", map.name, shown_.at(map.param));
     const std::size_t rank = map.dims.size();
     std::vector<std::string> texts = {view + ": it does not begin at a multiple of 16 bytes"};
     for (std::size_t d = 0; d < rank; ++d)
@@ -264,8 +267,8 @@ class PlanWriter {
 
   std::string head() const {
     std::string text =
-        fmt::format("static int plan_{}(const {}_module* module, struct {}_arguments* in, struct {}_plan* plan) {{\n",
-                    index_, prefix_, prefix_, prefix_);
+        fmt::format("static int plan_{}(const {}_module* module, struct {}_{}* in, struct {}_plan* plan) {{\n",
+                    place_.number, prefix_, prefix_, place_.arguments, prefix_);
     if (exprs_.uses_multiprocessors()) text += "  const int64_t multiprocessors = module->multiprocessors;\n";
     for (const std::size_t i : exprs_.params_used()) {
       if (kernel_.params[i].is_pointer) continue;
@@ -282,19 +285,19 @@ class PlanWriter {
 
   const Variant& variant_;
   const ir::thread::Kernel& kernel_;
-  std::size_t index_;
+  const PlanPlace& place_;
   std::string prefix_;
   Statuses& statuses_;
   CExpressions exprs_;
-  std::vector<std::string> names_;  // of the run-time parameters
+  std::vector<std::string> names_, shown_;  // of the run-time parameters
   std::string body_;
   bool fails_ = false, uses_bad_ = false;
 };
 
 }  // namespace
 
-PlanText plan_text(const Model& model, std::size_t index, Statuses* statuses) {
-  return PlanWriter(model, index, statuses).write();
+PlanText plan_text(const Model& model, std::size_t index, const PlanPlace& place, Statuses* statuses) {
+  return PlanWriter(model, index, place, statuses).write();
 }
 
 }  // namespace tessera::exporter

@@ -24,33 +24,6 @@ using detail::PtrValue;
 
 namespace {
 
-// A call as the compiler sees it.
-struct Shape {
-  std::vector<std::int64_t> constants, bounds;
-  std::uint64_t alignment = 0;
-  SourceLoc loc;
-};
-
-Shape shape_of(const Program& program, const std::vector<Argument>& call) {
-  Shape shape;
-  shape.constants.assign(call.size(), 0);
-  unsigned pointer = 0;
-  for (std::size_t i = 0; i < call.size(); ++i) {
-    const ParamInfo& param = program.params[i];
-    if (!shape.loc.known()) shape.loc = call[i].pointer.loc;
-    if (param.kind == ParamKind::constant) {
-      shape.constants[i] = call[i].integer;
-      continue;
-    }
-    shape.bounds.push_back(is_sized(param) ? runtime::bucket_bound(call[i].integer) : 0);
-    if (param.kind != ParamKind::pointer) continue;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(call[i].pointer.pointer) % 16 == 0;
-    if (pointer < 64 && aligned) shape.alignment |= std::uint64_t{1} << pointer;
-    ++pointer;
-  }
-  return shape;
-}
-
 std::string bucket_text(const Program& program, const std::vector<std::int64_t>& bounds) {
   std::string text;
   std::size_t i = 0;
@@ -85,7 +58,7 @@ class Collector {
   Model run(const std::vector<Call>& calls) {
     for (const Call& call : calls) {
       take(*call.kernel);
-      add(call.arguments);
+      model_.of_calls.push_back(model_.entries[add(call)]);
     }
     // Of equal distances the first entry is taken: the one that assumes most.
     std::stable_sort(model_.entries.begin(), model_.entries.end(), [&](const Entry& x, const Entry& y) {
@@ -108,20 +81,25 @@ class Collector {
     model_.compiler = toolchain_->compiler();
   }
 
-  void add(const std::vector<Argument>& call) {
-    const Shape shape = shape_of(*program_, call);
+  // The index of its entry.
+  std::size_t add(const Call& of) {
+    const std::vector<Argument>& call = of.arguments;
+    const CallShape shape = shape_of(*program_, call);
     const auto same = [&](const Entry& entry) {
       const Variant& variant = model_.variants[entry.variant];
       return entry.bounds == shape.bounds && variant.constants == shape.constants &&
              variant.alignment == shape.alignment;
     };
-    if (std::any_of(model_.entries.begin(), model_.entries.end(), same)) return;
+    const auto known = std::find_if(model_.entries.begin(), model_.entries.end(), same);
+    if (known != model_.entries.end()) return static_cast<std::size_t>(known - model_.entries.begin());
     Entry entry;
     entry.bounds = shape.bounds;
     entry.bucket = bucket_text(*program_, shape.bounds);
     const std::string config = choose(call, shape, &entry.chosen);
+    if (!of.how.empty()) entry.chosen = of.how;
     entry.variant = variant_of(call, shape, config);
     model_.entries.push_back(std::move(entry));
+    return model_.entries.size() - 1;
   }
 
   bool in_signature(std::size_t param) const {
@@ -142,17 +120,17 @@ class Collector {
     return nullptr;
   }
 
-  std::string choose(const std::vector<Argument>& call, const Shape& shape, std::string* how) {
+  std::string choose(const std::vector<Argument>& call, const CallShape& shape, std::string* how) {
     const std::size_t count = program_->candidates.size();
     if (count == 1) {
       *how = "the only candidate";
       return program_->candidates.front().config;
     }
     if (!options_.tuning.empty()) {
-      const Record record = find_record(options_.tuning, *program_, {shape.constants, shape.bounds, shape.alignment});
-      if (!record.config.empty()) {
-        *how = fmt::format("by the tuning record of {}", record.device);
-        return record.config;
+      const std::vector<Record> records = find_records(options_.tuning, *program_, call);
+      if (!records.empty()) {
+        *how = fmt::format("by the tuning record of {}", records.front().device);
+        return records.front().config;
       }
     }
     const Device* device = gpu(call);
@@ -168,7 +146,7 @@ class Collector {
     return chosen.config;
   }
 
-  void require_work(const KernelImpl::Launchable& launch, const Shape& shape) const {
+  void require_work(const KernelImpl::Launchable& launch, const CallShape& shape) const {
     if (launch.kernel) return;
     throw Error(ErrorKind::user, shape.loc, fmt::format("{}: a call that is exported has no blocks", program_->name),
                 "give it the sizes that the kernel will be launched with, none of them 0");
@@ -180,7 +158,7 @@ class Collector {
     return impls_.back()->launchable(detached(call), &device);
   }
 
-  std::size_t variant_of(const std::vector<Argument>& call, const Shape& shape, const std::string& config) {
+  std::size_t variant_of(const std::vector<Argument>& call, const CallShape& shape, const std::string& config) {
     for (std::size_t i = 0; i < model_.variants.size(); ++i) {
       const Variant& v = model_.variants[i];
       if (v.config == config && v.constants == shape.constants && v.alignment == shape.alignment) return i;
@@ -223,6 +201,26 @@ class Collector {
 };
 
 }  // namespace
+
+CallShape shape_of(const Program& program, const std::vector<Argument>& call) {
+  CallShape shape;
+  shape.constants.assign(call.size(), 0);
+  unsigned pointer = 0;
+  for (std::size_t i = 0; i < call.size(); ++i) {
+    const ParamInfo& param = program.params[i];
+    if (!shape.loc.known()) shape.loc = call[i].pointer.loc;
+    if (param.kind == ParamKind::constant) {
+      shape.constants[i] = call[i].integer;
+      continue;
+    }
+    shape.bounds.push_back(is_sized(param) ? runtime::bucket_bound(call[i].integer) : 0);
+    if (param.kind != ParamKind::pointer) continue;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(call[i].pointer.pointer) % 16 == 0;
+    if (pointer < 64 && aligned) shape.alignment |= std::uint64_t{1} << pointer;
+    ++pointer;
+  }
+  return shape;
+}
 
 bool is_sized(const ParamInfo& param) { return param.kind == ParamKind::scalar && !is_float(param.type); }
 

@@ -2,9 +2,9 @@
 
 namespace tessera::exporter {
 
-const std::vector<StatusInfo>& status_infos() {
+const std::vector<StatusInfo>& status_infos(bool several) {
   using K = StatusKind;
-  static const std::vector<StatusInfo> infos = {
+  static const std::vector<StatusInfo> of_one = {
       {K::not_exported, "NOT_EXPORTED", "no kernel was exported for these sizes and constants"},
       {K::negative_extent, "NEGATIVE_EXTENT", "a view has a negative extent"},
       {K::negative_grid, "NEGATIVE_GRID", "the grid has a negative extent"},
@@ -19,7 +19,14 @@ const std::vector<StatusInfo>& status_infos() {
       {K::wrong_context, "WRONG_CONTEXT", "the current context is not the one that the module was loaded in"},
       {K::file_error, "FILE_ERROR", "a cubin file cannot be read"},
       {K::driver_error, "DRIVER_ERROR", "the CUDA driver refused a call"}};
-  return infos;
+  static const std::vector<StatusInfo> of_several = [] {
+    std::vector<StatusInfo> infos = of_one;
+    infos.push_back({K::null_workspace, "NULL_WORKSPACE", "these sizes need a workspace, and it is null"});
+    infos.push_back({K::misaligned_workspace, "MISALIGNED_WORKSPACE", "the workspace is not a multiple of 256 bytes"});
+    infos.push_back({K::workspace_too_small, "WORKSPACE_TOO_SMALL", "the workspace is too small for these sizes"});
+    return infos;
+  }();
+  return several ? of_several : of_one;
 }
 
 int Statuses::at(StatusKind kind, const std::string& text) { return block(kind, {text}); }

@@ -25,7 +25,10 @@ enum class StatusKind : std::uint8_t {
   not_loaded,
   wrong_context,
   file_error,
-  driver_error
+  driver_error,
+  null_workspace,  // the last ones: of launches of several kernels alone
+  misaligned_workspace,
+  workspace_too_small
 };
 
 struct StatusInfo {
@@ -33,7 +36,8 @@ struct StatusInfo {
   const char* name;  // "NOT_EXPORTED"
   const char* text;
 };
-const std::vector<StatusInfo>& status_infos();
+// Those that an export of one kernel has, or one of several.
+const std::vector<StatusInfo>& status_infos(bool several);
 
 constexpr int status_unit = 65536;
 

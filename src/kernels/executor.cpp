@@ -54,7 +54,7 @@ class Persistent final : public Executor {
       : kernel_(persistent_program(p.in, p.out, configs)) {}
   void prepare(const Call& call) override { kernel_.prepare(arguments(call).all(), &call.device); }
   void launch(const Call& call) override { kernel_.launch(arguments(call).all(), &call.device, call.stream); }
-  Single single(const Call& call) override { return {&kernel_, arguments(call).list()}; }
+  std::vector<Step> steps(const Call& call) override { return {{&kernel_, arguments(call).list()}}; }
   Report report() const override { return kernel_.report(); }
 
  private:
@@ -87,9 +87,13 @@ class Split final : public Executor {
       if (splits_ > 1) reduction_.launch(reduction(call, partials).all(), &call.device, call.stream);
     });
   }
-  Single single(const Call& call) override {
-    if (splits_ > 1) return {};
-    return {&kernel_, arguments(call, unused(call.problem.c)).list()};
+  std::vector<Step> steps(const Call& call) override {
+    std::vector<Step> result;
+    with_partials(call, [&](const PtrValue& partials) {
+      result.push_back({&kernel_, arguments(call, partials).list()});
+      if (splits_ > 1) result.push_back({&reduction_, reduction(call, partials).list()});
+    });
+    return result;
   }
   Report report() const override { return kernel_.report(); }
   std::vector<Report> helpers() const override {
@@ -140,7 +144,7 @@ class Pitch final : public Executor {
   Pitch(const Problem& p, const std::vector<PitchConfig>& configs) : kernel_(pitch_program(p.in, p.out, configs)) {}
   void prepare(const Call& call) override { kernel_.prepare(arguments(call).all(), &call.device); }
   void launch(const Call& call) override { kernel_.launch(arguments(call).all(), &call.device, call.stream); }
-  Single single(const Call& call) override { return {&kernel_, arguments(call).list()}; }
+  std::vector<Step> steps(const Call& call) override { return {{&kernel_, arguments(call).list()}}; }
   Report report() const override { return kernel_.report(); }
 
  private:
@@ -175,6 +179,14 @@ class Packed final : public Executor {
       for (const auto& copy : copies) pack_.launch(copy.all(), &call.device, call.stream);
       inner_->launch(packed);
     });
+  }
+  std::vector<Step> steps(const Call& call) override {
+    std::vector<Step> result;
+    with_packed(call, [&](const Call& packed, const auto& copies) {
+      for (const auto& copy : copies) result.push_back({&pack_, copy.list()});
+      for (Step& step : inner_->steps(packed)) result.push_back(std::move(step));
+    });
+    return result;
   }
   Report report() const override { return inner_->report(); }
   std::vector<Report> helpers() const override {

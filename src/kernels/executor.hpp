@@ -29,12 +29,12 @@ class Executor {
   virtual void launch(const Call& call) = 0;
   virtual Report report() const = 0;  // of the kernel that multiplies
   virtual std::vector<Report> helpers() const { return {}; }
-  // The one kernel that a launch of this call is, with its arguments; no kernel if it takes several.
-  struct Single {
-    detail::KernelImpl* kernel = nullptr;
+  // The kernels of a launch of this call in their order, with their arguments, for whoever launches them elsewhere.
+  struct Step {
+    detail::KernelImpl* kernel;
     std::vector<detail::Argument> arguments;
   };
-  virtual Single single(const Call&) { return {}; }
+  virtual std::vector<Step> steps(const Call& call) = 0;
   // Microseconds that the model expects beside the reported time of the kernel.
   virtual double extra_us() const { return 0; }
 };

@@ -11,16 +11,9 @@ struct Selection {
   std::vector<MatmulReport::Choice> choices;  // the chosen one first
 };
 
-// What the model orders.
-enum class Among : std::uint8_t { all, single_kernels };
-
 // The kernels that can do it are ranked by the model of candidates.hpp. On a device with a clock each is tuned over its
 // best configurations, and all kernels whose estimate is at most 1.6 times the best one's are compared by what was
 // measured. The result is prepared for the call.
 Selection select(const Call& call);
-// The model's choice among these, prepared for the call with its best configuration.
-Selection select_by_model(const Call& call, Among among);
-// The model's order of all kernels, the fastest first; nothing is built.
-std::vector<MatmulReport::Choice> order_by_model(const Problem& problem, int sms);
 
 }  // namespace tessera::kernels

@@ -117,6 +117,11 @@ class Exported {
   int launch_without_module(A... arguments) {
     return symbol<int(const Module*, A..., void*)>("_launch")(nullptr, arguments..., stream);
   }
+  // Bytes, for the sizes (and constants) that they depend on.
+  template <class... A>
+  int workspace_bytes(std::size_t* bytes, A... sizes) {
+    return symbol<int(const Module*, A..., std::size_t*)>("_workspace_bytes")(&module_, sizes..., bytes);
+  }
   std::string status_text(int status) { return symbol<const char*(int)>("_status_text")(status); }
   int kind(int status) { return symbol<int(int)>("_status_kind")(status); }
   void* stream = nullptr;
@@ -192,7 +197,10 @@ enum Kind {
   not_loaded,
   wrong_context,
   file_error,
-  driver_error
+  driver_error,
+  null_workspace,
+  misaligned_workspace,
+  workspace_too_small
 };
 
 }  // namespace tessera::test

@@ -36,6 +36,10 @@ std::mutex recording_guard;
 std::deque<Image> images;
 std::deque<Function> functions;
 std::vector<int> parameter_bytes;
+std::map<std::string, std::vector<int>> parameter_bytes_of;  // a function
+void (*on_launch)(const char* function, void** params, void* user) = nullptr;
+void* on_launch_user = nullptr;
+int launches_until_failure = 0;
 std::vector<std::string> encoded;  // the arguments of each tensor map, but for its address
 std::string full;
 thread_local int device_of_context = 0;
@@ -57,6 +61,17 @@ std::string parameter(const void* bytes, int count) {
 
 // Bytes of each parameter of the kernel that is launched next; a real driver knows them from the image.
 FAKE void recording_parameters(const int* bytes, int count) { parameter_bytes.assign(bytes, bytes + count); }
+// The same for one function only.
+FAKE void recording_parameters_of(const char* function, const int* bytes, int count) {
+  parameter_bytes_of[function].assign(bytes, bytes + count);
+}
+// Called by each launch; null: nothing is.
+FAKE void recording_on_launch(void (*call)(const char*, void**, void*), void* user) {
+  on_launch = call;
+  on_launch_user = user;
+}
+// The `count`-th launch from now fails; 0: none does.
+FAKE void recording_fail_after(int count) { launches_until_failure = count; }
 FAKE const char* recording_text() { return full.c_str(); }
 FAKE void recording_clear() { full.clear(); }
 FAKE int recording_loaded() {
@@ -98,6 +113,7 @@ FAKE int cuLaunchKernelEx(const void* config, void* f, void** params, void**) {
   MAY_FAIL("launch");
   const auto* c = reinterpret_cast<const LaunchConfig*>(config);
   const auto* function = static_cast<Function*>(f);
+  if (launches_until_failure > 0 && launches_until_failure-- == 1) return 719;
   std::string text = "launch " + function->name + " of " + function->image->text + " grid";
   for (const unsigned g : c->grid) text += number(g);
   text += " block";
@@ -110,8 +126,11 @@ FAKE int cuLaunchKernelEx(const void* config, void* f, void** params, void**) {
   }
   const std::lock_guard lock(recording_guard);
   text += " parameters";
-  for (std::size_t i = 0; i < parameter_bytes.size(); ++i) text += parameter(params[i], parameter_bytes[i]);
+  const auto own = parameter_bytes_of.find(function->name);
+  const std::vector<int>& bytes = own == parameter_bytes_of.end() ? parameter_bytes : own->second;
+  for (std::size_t i = 0; i < bytes.size(); ++i) text += parameter(params[i], bytes[i]);
   full += (c->count > 0 ? "extended " : "") + text + "\n";
+  if (on_launch != nullptr) on_launch(function->name.c_str(), params, on_launch_user);
   return 0;
 }
 FAKE int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz,

@@ -1,4 +1,6 @@
 // Which kernels an exported matmul gets: pinned ones, those of tuning records, the model's.
+#include <algorithm>
+
 #include "export_steps.hpp"
 #include "kernels/select.hpp"
 #include "runtime/cache.hpp"
@@ -90,24 +92,34 @@ class ExportTuned : public ExportChoice {
     static_cast<void>(kernels::select({p, device, nullptr, SourceLoc::here()}));  // the first call of matmul()
     fs::rename(root_ / "tuning", records_ = root_ / "records");
   }
-  // Has the records that fit decide for their last timed candidate, in that time; returns its configuration.
+  static tune::Record read(const fs::path& file) {
+    std::string why;
+    auto record = tune::parse_record(runtime::unseal(text_of(file)).value(), &why);
+    EXPECT_TRUE(record) << why;
+    return std::move(record.value());
+  }
+  // Has the records of the script decide for their last timed candidate: in that time the first, each other one in 50
+  // more. Returns the configuration of the first.
   std::string decide(const std::string& script, double us, const std::string& device = "Fake H200") {
     std::string winner;
     for (const fs::path& file : files()) {
-      std::optional<tune::Record> record = tune::parse_record(runtime::unseal(text_of(file)).value());
-      EXPECT_TRUE(record);
-      if (record->kernel != script) continue;
-      CandidateReport* last = nullptr;
-      for (tune::RecordRow& row : record->rows) {
+      tune::Record record = read(file);
+      if (record.kernel != script) continue;
+      tune::RecordRow* last = nullptr;
+      for (tune::RecordRow& row : record.rows) {
         if (row.report.status == CandidateReport::Status::chosen) row.report.status = CandidateReport::Status::ranked;
-        if (row.report.status == CandidateReport::Status::ranked && row.report.rounds > 0) last = &row.report;
+        if (row.report.status == CandidateReport::Status::ranked && row.report.rounds > 0) last = &row;
       }
       if (last == nullptr) continue;
-      last->status = CandidateReport::Status::chosen;
-      last->time_us = us;
-      record->device = device;
-      winner = record->winner = last->config;
-      std::ofstream(file) << runtime::seal(tune::to_json(*record));
+      last->report.status = CandidateReport::Status::chosen;
+      last->report.time_us = us;
+      us += 50;
+      record.device = device;
+      record.text_hash = last->text_hash;
+      record.winner = last->report.config;
+      if (winner.empty()) winner = record.winner;
+      std::ofstream(file) << runtime::seal(tune::to_json(record));
+      static_cast<void>(read(file));  // it has to stay a record
     }
     EXPECT_NE(winner, "") << "nothing of " << script << " was timed";
     return winner;
@@ -115,6 +127,7 @@ class ExportTuned : public ExportChoice {
   std::vector<fs::path> files() const {
     std::vector<fs::path> result;
     for (const auto& entry : fs::directory_iterator(records_)) result.push_back(entry.path());
+    std::sort(result.begin(), result.end());
     return result;
   }
   ExportReport tuned(const MatmulExport& what) {
@@ -144,7 +157,7 @@ TEST_F(ExportTuned, TheFastestOfTheRecordsIsTaken) {
 TEST_F(ExportTuned, ARecordAloneDoes) {
   decide("PersistentMatmul", 5);
   for (const fs::path& file : files()) {
-    if (tune::parse_record(runtime::unseal(text_of(file)).value())->kernel == "PersistentMatmul") records_ = file;
+    if (read(file).kernel == "PersistentMatmul") records_ = file;
   }
   const ExportReport report = tuned(of(""));
   EXPECT_EQ(report.kernel, "PersistentMatmul");
@@ -156,8 +169,7 @@ TEST_F(ExportTuned, DevicesAreNotMixed) {
   decide("SplitMatmul", 900);
   decide("PersistentMatmul", 5, "Another");
   std::size_t splits = 0;
-  for (const fs::path& file : files())
-    splits += tune::parse_record(runtime::unseal(text_of(file)).value())->kernel == "SplitMatmul" ? 1 : 0;
+  for (const fs::path& file : files()) splits += read(file).kernel == "SplitMatmul" ? 1 : 0;
   ASSERT_GT(splits, 1U) << "otherwise neither knows more";
   EXPECT_EQ(tuned(of("")).kernel, "SplitMatmul");
 }

@@ -16,8 +16,8 @@ using From = StepArgument::From;
 namespace {
 
 constexpr const char* reserve_function =
-    R"(/* Where a region of `rows` rows begins in a workspace of which `end` bytes are taken: at the next multiple of {}.
- * All ones: more bytes than there are. */
+    R"(/* Where a region of `rows` rows begins in a workspace with `end` bytes taken: at the next multiple of {}. All
+ * ones: more bytes than there are. */
 static uint64_t reserve(uint64_t* end, uint64_t rows, uint64_t row_bytes) {{
   const uint64_t most = ~UINT64_C(0);
   const uint64_t begin = *end > most - {} ? most : (*end + {}) / {} * {};

@@ -91,7 +91,7 @@ std::vector<Allowed> allowed_by(const Pins& pins, const std::vector<Option>& opt
 
 std::string text_of(const Pins& pins) {
   std::vector<std::string> texts;
-  for (const auto& [field, value] : pins) texts.push_back(field + "=" + value);
+  for (const auto& [field, value] : pins) texts.push_back(fmt::format("{}={}", field, value));
   return fmt::format("{}", fmt::join(texts, ","));
 }
 

@@ -29,6 +29,7 @@
 // 14. SetRegisters is a multiple of 8 in 24..256 for whole warpgroups. Named barriers are for a multiple of 32 threads,
 //     32 to 1024, at most 15, and used by whole warps. ClusterSync is executed by the whole block. GridDependency needs
 //     a dependent launch.
+// 15. Flags are elements of a view of u32 with one offset a dimension, and compared with u32; one thread signals.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -204,6 +205,12 @@ class Verifier {
     check(t.type == v.type, "a tile and a view of different types");
     check(t.shape.size() == v.shape.size(), "a tile and a view of different ranks");
     offsets(list, v.shape.size(), false);
+  }
+
+  void flag(const GlobalView& v, const std::vector<const Expr*>& list, const Expr* value) {
+    check(v.type == DType::u32, "a flag of a type other than u32");
+    offsets(list, v.shape.size(), false);
+    typed(value, DType::u32, "a flag's value");
   }
 
   void block(const Block& body) {
@@ -475,6 +482,11 @@ void Verifier::statement(const Stmt* stmt) {
                   [&](const GridDependency&) {
                     check(kernel_.dependent_launch, "a grid dependency without a dependent launch");
                   },
+                  [&](const SignalFlag& s) {
+                    one_thread();
+                    flag(*s.flags, s.offsets, s.value);
+                  },
+                  [&](const WaitFlag& s) { flag(*s.flags, s.offsets, s.value); },
                   [&](const Print& s) {
                     check(s.pieces.size() == s.args.size() + 1, "a format with other places than values");
                     for (const Expr* e : s.args) expr(e);

@@ -85,6 +85,13 @@ void change_bytes(ExprPool& x, thread::MbarrierArriveExpectTx& n, const Mutation
     n.bytes = x.add(n.bytes, m.amount);
 }
 
+void change_flag(ExprPool& x, Stmt* s, const Mutation& m) {
+  if (auto* signal = as<thread::SignalFlag>(s))
+    signal->value = x.add(signal->value, m.amount);
+  else
+    the<thread::WaitFlag>(s, m).value = x.add(the<thread::WaitFlag>(s, m).value, m.amount);
+}
+
 void move(Block& block, std::size_t from, const Mutation& m) {
   const auto to = destination(block, from, m.change == Change::later ? 1 : -1);
   if (!to) misfit(m);
@@ -105,6 +112,7 @@ void apply(Context& context, Block& block, std::size_t position, const Mutation&
       wait.parity = context.expr.binary(ExprKind::bit_xor, wait.parity, context.expr.u32(1));
       break;
     }
+    case Change::flag_value: change_flag(context.expr, s, m); break;
     case Change::read_only: the<thread::TmaWait>(s, m).read = true; break;
     case Change::own_block: the<thread::MbarrierArrive>(s, m).cta = nullptr; break;
     case Change::no_multicast: the<thread::TmaLoadBox>(s, m).multicast = nullptr; break;

@@ -17,6 +17,7 @@ enum class Change : std::uint8_t {
   bytes,          // + amount: bytes that an mbarrier expects
   half_bytes,     // half of them
   parity,         // the wait is for the other phase
+  flag_value,     // + amount: what a flag is set to, or waited for
   read_only,      // the wait is for the engine to have read, not to have written
   own_block,      // the arrive is at the block's own barrier, not at another block's
   no_multicast,   // the copy goes to the block's own shared memory alone
@@ -40,7 +41,8 @@ struct Mutation {
 // - each synchronisation statement deleted,
 // - each of its counts changed: expected bytes by 16 up and down and to a half; arrivals of an mbarrier by one, at its
 //   initialisation and at an arrive; threads of a named barrier by a warp; groups that a wait leaves by one more,
-// - a wait's parity flipped; a wait for stores made a wait for their reads; a signal or copy to other blocks kept at
+// - a wait's parity flipped; the value of a flag's signal or wait one more; a wait for stores made a wait for their
+// reads; a signal or copy to other blocks kept at
 //   home,
 // - each wait, arrive, fence, commit moved behind the next statement that does something, and before the previous one;
 //   an If around nothing but such statements is moved with them. Two of a kind do not change places: they commute,

@@ -58,6 +58,8 @@ class List {
                             },
                             [&](const thread::MbarrierArriveExpectTx&) { bytes(); },
                             [&](const thread::MbarrierWait& n) { add(Change::parity, &n, "with the parity flipped"); },
+                            [&](const thread::SignalFlag& n) { add(Change::flag_value, &n, "with one more", 1); },
+                            [&](const thread::WaitFlag& n) { add(Change::flag_value, &n, "for one more", 1); },
                             [&](const thread::BarrierSync& n) { threads(n.threads); },
                             [&](const thread::BarrierArrive& n) { threads(n.threads); },
                             [&](const thread::WgmmaWait& n) {

@@ -32,6 +32,8 @@ const char* sync_name(const Stmt* s) {
     case K::thread_ClusterArrive: return "cluster.arrive";
     case K::thread_ClusterWait: return "cluster.wait";
     case K::thread_SetMaxRegisters: return "setmaxnreg";
+    case K::thread_SignalFlag: return static_cast<const thread::SignalFlag*>(s)->add ? "flag.add" : "flag.signal";
+    case K::thread_WaitFlag: return "flag.wait";
     default: return nullptr;
   }
 }
@@ -78,6 +80,14 @@ void for_each_expr(const Stmt* s, const F& f) {
                       [&](const thread::MbarrierWait& n) {
                         f(n.address);
                         f(n.parity);
+                      },
+                      [&](const thread::SignalFlag& n) {
+                        f(n.offset);
+                        f(n.value);
+                      },
+                      [&](const thread::WaitFlag& n) {
+                        f(n.offset);
+                        f(n.value);
                       },
                       [](const Stmt&) {}});
 }

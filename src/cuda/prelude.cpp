@@ -275,6 +275,26 @@ DEVICE bool elect_one() {
                :: "r"(barrier), "r"(parity) : "memory");
 })"},
 
+    // Flags in global memory, between CTAs that need not be of one cluster. Release and acquire at the scope of the GPU
+    // are cumulative: what the thread has seen through barriers is passed on as well.
+    {"flag_store", "", R"(DEVICE void flag_store(unsigned* flag, unsigned value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" :: "l"(flag), "r"(value) : "memory");
+})"},
+    {"flag_add", "", R"(DEVICE void flag_add(unsigned* flag, unsigned value) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" :: "l"(flag), "r"(value) : "memory");
+})"},
+    {"flag_load", "", R"(DEVICE unsigned flag_load(const unsigned* flag) {
+  unsigned v;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(flag) : "memory");
+  return v;
+})"},
+    {"flag_wait", "flag_load", R"(DEVICE void flag_wait(const unsigned* flag, unsigned value) {
+  while (flag_load(flag) != value) {}
+})"},
+    {"flag_wait_at_least", "flag_load", R"(DEVICE void flag_wait_at_least(const unsigned* flag, unsigned value) {
+  while (flag_load(flag) < value) {}
+})"},
+
     // The barrier at the same place in another CTA of the cluster. Tiles cross between CTAs by the copy engine alone,
     // whose bytes the barrier itself makes visible, so .release at the scope of the CTA orders what has to be ordered;
     // .release.cluster would put a MEMBAR.ALL.GPU before every arrive, .acquire.cluster a CCTL.IVALL behind every wait.

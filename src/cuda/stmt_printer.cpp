@@ -145,6 +145,13 @@ void StmtPrinter::statement(const Stmt* s) {
             [&](const thread::GridDependency& n) {
               instruction(s, n.launch ? "griddepcontrol.launch_dependents" : "griddepcontrol.wait");
             },
+            [&](const thread::SignalFlag& n) {
+              call(s, n.add ? "flag_add" : "flag_store", {global_pointer(n.param, n.offset), text(n.value)});
+            },
+            [&](const thread::WaitFlag& n) {
+              call(s, n.at_least ? "flag_wait_at_least" : "flag_wait",
+                   {global_pointer(n.param, n.offset), text(n.value)});
+            },
             [&](const thread::Fence& n) {
               const bool proxy = n.fence == thread::FenceKind::proxy_async_shared;
               call(s, proxy ? "fence_proxy_async_shared" : "fence_mbarrier_init", {}, n.reason);

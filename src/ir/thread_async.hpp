@@ -156,5 +156,24 @@ struct GridDependency final : StmtOf<StmtKind::thread_GridDependency> {
   bool launch;
   GridDependency(SourceLoc l, bool launch_) : StmtOf(l), launch(launch_) {}
 };
+// st.release.gpu.global.u32 of `value` to element `offset` (i64) of pointer parameter `param`, or red.release.gpu.add:
+// what the thread has done, and what it knows to have happened, comes before what a thread does that has waited for it.
+struct SignalFlag final : StmtOf<StmtKind::thread_SignalFlag> {
+  std::uint32_t param;
+  const Expr* offset;
+  const Expr* value;  // u32
+  bool add;
+  SignalFlag(SourceLoc l, std::uint32_t p, const Expr* o, const Expr* v, bool add_)
+      : StmtOf(l), param(p), offset(o), value(v), add(add_) {}
+};
+// ld.acquire.gpu.global.u32 in a loop until the element is `value`, or (`at_least`) no less, as unsigned numbers.
+struct WaitFlag final : StmtOf<StmtKind::thread_WaitFlag> {
+  std::uint32_t param;
+  const Expr* offset;
+  const Expr* value;  // u32
+  bool at_least;
+  WaitFlag(SourceLoc l, std::uint32_t p, const Expr* o, const Expr* v, bool at_least_)
+      : StmtOf(l), param(p), offset(o), value(v), at_least(at_least_) {}
+};
 
 }  // namespace tessera::ir::thread

@@ -233,6 +233,14 @@ class Printer {
   std::string instruction(const GridDependency& n) {
     return n.launch ? "griddepcontrol.launch_dependents" : "griddepcontrol.wait";
   }
+  std::string instruction(const SignalFlag& n) {
+    return fmt::format("flag.{} {}[{}], {}", n.add ? "add.release" : "store.release", param(n.param), expr(n.offset),
+                       expr(n.value));
+  }
+  std::string instruction(const WaitFlag& n) {
+    return fmt::format("flag.wait.acquire {}[{}] {} {}", param(n.param), expr(n.offset),
+                       n.at_least ? ">=" : "==", expr(n.value));
+  }
   static const char* hint_text(CacheHint hint) {
     static constexpr const char* names[] = {"", ", evict_first", ", evict_normal", ", evict_last"};
     return names[static_cast<int>(hint)];

@@ -18,7 +18,7 @@
 //   type
 //   T3  a loop's step is positive where it is constant
 //   T4  scalar parameters are read with their type; memory accesses name pointers of the array's element type
-//   T5  global offsets are i64; shared addresses, mbarrier parities, byte counts, masks and ranks of CTAs u32;
+//   T5  global offsets are i64; shared addresses, mbarrier parities, byte counts, flags, masks and ranks of CTAs u32;
 //       coordinates i32
 //   T6  8-bit floats are moved, chosen between and cast, nothing else
 // Registers

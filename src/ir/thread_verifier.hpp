@@ -102,6 +102,9 @@ class Verifier {
   void check(const ClusterArrive&);
   void check(const ClusterWait&);
   void check(const GridDependency&);
+  void check(const SignalFlag& n);
+  void check(const WaitFlag& n);
+  void flag(std::uint32_t param, const Expr* offset, const Expr* value);
   void check(const Fence&);
   void check(const PrintThread& n);
   void check(const Comment&);

@@ -184,6 +184,22 @@ void Verifier::check(const ClusterWait&) {}
 
 void Verifier::check(const GridDependency&) {}
 
+void Verifier::flag(std::uint32_t param, const Expr* offset, const Expr* value) {
+  if (pointer(param, "T4")) {
+    const DType type = kernel_.params[param].type;
+    require(type == DType::u32, "T4", fmt::format("a flag in memory of {}", name_of(type)));
+  }
+  typed(offset, DType::i64, "T5", "the offset");
+  typed(value, DType::u32, "T5", "the flag's value");
+}
+
+void Verifier::check(const SignalFlag& n) {
+  flag(n.param, n.offset, n.value);
+  stored_.insert(n.param);
+}
+
+void Verifier::check(const WaitFlag& n) { flag(n.param, n.offset, n.value); }
+
 void Verifier::check(const Fence&) {}
 
 void Verifier::check(const PrintThread& n) {

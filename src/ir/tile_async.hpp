@@ -119,6 +119,25 @@ struct GridDependency final : StmtOf<StmtKind::tile_GridDependency> {
   bool launch;  // launch_dependents, else wait
   GridDependency(SourceLoc l, bool launch_) : StmtOf(l), launch(launch_) {}
 };
+// Flags in global memory, elements of a view of u32, between blocks of the grid. flags[offsets ...] = value, or +=
+// value, by one thread: what it has done, and what it knows others to have done, is visible to whoever waits for it.
+struct SignalFlag final : StmtOf<StmtKind::tile_SignalFlag> {
+  GlobalView* flags;
+  std::vector<const Expr*> offsets;  // i32 or i64
+  const Expr* value;                 // u32
+  bool add;                          // atomically
+  SignalFlag(SourceLoc l, GlobalView* f, std::vector<const Expr*> off, const Expr* v, bool add_)
+      : StmtOf(l), flags(f), offsets(std::move(off)), value(v), add(add_) {}
+};
+// Until flags[offsets ...] is `value`, or at least that.
+struct WaitFlag final : StmtOf<StmtKind::tile_WaitFlag> {
+  GlobalView* flags;
+  std::vector<const Expr*> offsets;  // i32 or i64
+  const Expr* value;                 // u32
+  bool at_least;
+  WaitFlag(SourceLoc l, GlobalView* f, std::vector<const Expr*> off, const Expr* v, bool at_least_)
+      : StmtOf(l), flags(f), offsets(std::move(off)), value(v), at_least(at_least_) {}
+};
 struct FenceProxyAsync final : StmtOf<StmtKind::tile_FenceProxyAsync> {
   std::string reason;  // empty: written by the user
   FenceProxyAsync(SourceLoc l, std::string r) : StmtOf(l), reason(std::move(r)) {}

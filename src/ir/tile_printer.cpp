@@ -282,6 +282,14 @@ std::string Printer::text(const Stmt* stmt) const {
           [&](const GridDependency& s) {
             return std::string(s.launch ? "grid_dependency.launch()" : "grid_dependency.wait()");
           },
+          [&](const SignalFlag& s) {
+            return fmt::format("global_flag.{}({}, {}, {})", s.add ? "add" : "signal", view(s.flags), list(s.offsets),
+                               expr(s.value));
+          },
+          [&](const WaitFlag& s) {
+            return fmt::format("global_flag.{}({}, {}, {})", s.at_least ? "wait_at_least" : "wait", view(s.flags),
+                               list(s.offsets), expr(s.value));
+          },
           [&](const FenceProxyAsync& s) {
             return s.reason.empty() ? std::string("fence.proxy_async()")
                                     : fmt::format("fence.proxy_async()  # {}", s.reason);

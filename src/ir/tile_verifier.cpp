@@ -22,13 +22,12 @@
 // 11. Layouts, where set, have the tensor's shape; a register layout uses every thread of the group.
 // 12. A shared view has an i32 origin and an extent within the tile for each dimension of its tile, and keeps some of
 //     the dimensions, each once, the others with extent 1.
-// 13. Wgmma has a in shared memory or in registers, fitting 2-D shapes in multiples of 64, 8 (integers: 8, 24 or 16)
-// and
+// 13. Wgmma has a in shared memory or in registers, fitting 2-D shapes in multiples of 64, 8 (integers: 8, 24, 16) and
 //     32 bytes, one of its type combinations, a named accumulator, a bool for accumulate and negates floats only. It,
 //     its fence, commit and wait (0 to 7) are executed by one warpgroup: 128 threads from a multiple of 128.
 // 14. SetRegisters is a multiple of 8 in 24..256 for whole warpgroups. Named barriers are for a multiple of 32 threads,
-//     32 to 1024, at most 15, and used by whole warps. ClusterSync is executed by the whole block. GridDependency needs
-//     a dependent launch.
+//     32 to 1024, at most 15, of whole warps. ClusterSync is of the whole block, GridDependency of dependent launches.
+// 15. Flags are elements of a view of u32 with one offset a dimension, and compared with u32; one thread signals.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -204,6 +203,12 @@ class Verifier {
     check(t.type == v.type, "a tile and a view of different types");
     check(t.shape.size() == v.shape.size(), "a tile and a view of different ranks");
     offsets(list, v.shape.size(), false);
+  }
+
+  void flag(const GlobalView& v, const std::vector<const Expr*>& list, const Expr* value) {
+    check(v.type == DType::u32, "a flag of a type other than u32");
+    offsets(list, v.shape.size(), false);
+    typed(value, DType::u32, "a flag's value");
   }
 
   void block(const Block& body) {
@@ -475,6 +480,8 @@ void Verifier::statement(const Stmt* stmt) {
                   [&](const GridDependency&) {
                     check(kernel_.dependent_launch, "a grid dependency without a dependent launch");
                   },
+                  [&](const SignalFlag& s) { one_thread(), flag(*s.flags, s.offsets, s.value); },
+                  [&](const WaitFlag& s) { flag(*s.flags, s.offsets, s.value); },
                   [&](const Print& s) {
                     check(s.pieces.size() == s.args.size() + 1, "a format with other places than values");
                     for (const Expr* e : s.args) expr(e);

@@ -214,6 +214,12 @@ class Comparer {
     return named(a.barrier, b.barrier);
   }
   bool equal(const tile::GridDependency& a, const tile::GridDependency& b) { return a.launch == b.launch; }
+  bool equal(const tile::SignalFlag& a, const tile::SignalFlag& b) {
+    return view(a.flags, b.flags) && same(a.offsets, b.offsets) && same(a.value, b.value) && a.add == b.add;
+  }
+  bool equal(const tile::WaitFlag& a, const tile::WaitFlag& b) {
+    return view(a.flags, b.flags) && same(a.offsets, b.offsets) && same(a.value, b.value) && a.at_least == b.at_least;
+  }
   bool equal(const tile::Print& a, const tile::Print& b) { return a.pieces == b.pieces && same(a.args, b.args); }
   bool equal(const tile::PrintTensor& a, const tile::PrintTensor& b) {
     return a.message == b.message && (a.tensor == nullptr) == (b.tensor == nullptr) &&

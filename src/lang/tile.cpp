@@ -41,11 +41,8 @@ bool lang::check_shape(Tracer& t, const char* call, const tile::Shape& shape, So
   return true;
 }
 
-namespace {
-
-// The offsets as expressions, one a dimension of the view; empty with the mistake recorded.
-std::vector<const ir::Expr*> use_offsets(Tracer& t, const char* call, const tile::GlobalView& view,
-                                         const detail::IndexList& offsets, SourceLoc loc) {
+std::vector<const ir::Expr*> lang::use_offsets(Tracer& t, const char* call, const tile::GlobalView& view,
+                                               const detail::IndexList& offsets, SourceLoc loc) {
   if (offsets.items.size() != view.shape.size()) {
     t.error(loc,
             fmt::format("{} has {} offsets for {}, which has {} dimensions", call, offsets.items.size(),
@@ -61,6 +58,8 @@ std::vector<const ir::Expr*> use_offsets(Tracer& t, const char* call, const tile
   }
   return result;
 }
+
+namespace {
 
 // An integer of a view's shape or strides as i64; null with the mistake recorded.
 const ir::Expr* use_extent(Tracer& t, const detail::ScalarRef& ref, const char* what, std::size_t dimension,
@@ -218,7 +217,7 @@ RegisterTensor load_global(const GlobalView& view, const detail::IndexList& offs
             "give one extent a dimension of the view", {{v->loc, "the view"}});
     return RegisterTensor(detail::TileRef{});
   }
-  auto off = use_offsets(t, "load_global()", *v, offsets, loc);
+  auto off = lang::use_offsets(t, "load_global()", *v, offsets, loc);
   if (off.empty()) return RegisterTensor(detail::TileRef{});
   const tile::Group group = t.group(loc);
   auto* out = t.kernel->new_register(v->type, shape.extents, t.fresh_name(loc, "load_global"), loc, group);
@@ -245,7 +244,7 @@ void store_global(const GlobalView& view, const RegisterTensor& source, const de
             "the tile and the view have the same number of dimensions", {{v->loc, "the view"}});
     return;
   }
-  auto off = use_offsets(t, "store_global()", *v, offsets, loc);
+  auto off = lang::use_offsets(t, "store_global()", *v, offsets, loc);
   if (!off.empty()) t.emit<tile::StoreGlobal>(loc, v, src, std::move(off));
 }
 

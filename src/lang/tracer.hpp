@@ -152,5 +152,8 @@ bool check_shape(Tracer& t, const char* call, const tile::Shape& shape, SourceLo
 bool check_dimensions(Tracer& t, const char* call, const tile::SharedView& view, SourceLoc loc);
 bool check_cast(Tracer& t, DType from, DType to, SourceLoc loc);
 bool check_whole(Tracer& t, const char* call, const tile::SharedView& view, SourceLoc loc);
+// The offsets as expressions, one a dimension of the view; empty with the mistake recorded.
+std::vector<const ir::Expr*> use_offsets(Tracer& t, const char* call, const tile::GlobalView& view,
+                                         const detail::IndexList& offsets, SourceLoc loc);
 
 }  // namespace tessera::lang

@@ -125,4 +125,24 @@ void lower_store_global(Lowering& l, const tile::StoreGlobal& s) {
   l.out.written_params.push_back(s.view->param);
 }
 
+namespace {
+
+// The number of the element at these offsets, as i64, from the pointer on.
+const Expr* element(ExprPool& x, const tile::GlobalView& view, const std::vector<const Expr*>& offsets) {
+  const Expr* e = view.base_offset;
+  for (std::size_t d = 0; d < offsets.size(); ++d) e = x.add(e, x.mul(x.cast(DType::i64, offsets[d]), view.strides[d]));
+  return e;
+}
+
+}  // namespace
+
+void lower_signal_flag(Lowering& l, const tile::SignalFlag& s) {
+  l.emit<thread::SignalFlag>(s.loc, s.flags->param, element(l.x, *s.flags, s.offsets), s.value, s.add);
+  l.out.written_params.push_back(s.flags->param);
+}
+
+void lower_wait_flag(Lowering& l, const tile::WaitFlag& s) {
+  l.emit<thread::WaitFlag>(s.loc, s.flags->param, element(l.x, *s.flags, s.offsets), s.value, s.at_least);
+}
+
 }  // namespace tessera::lower

@@ -112,6 +112,8 @@ void Lowering::statement(Stmt* s) {
                  emit<thread::ClusterWait>(n.loc);
                },
                [&](const tile::GridDependency& n) { emit<thread::GridDependency>(n.loc, n.launch); },
+               [&](const tile::SignalFlag& n) { lower_signal_flag(l, n); },
+               [&](const tile::WaitFlag& n) { lower_wait_flag(l, n); },
                [&](const tile::FenceProxyAsync& n) {
                  emit<thread::Fence>(n.loc, thread::FenceKind::proxy_async_shared, n.reason);
                },

@@ -99,6 +99,8 @@ void lower_convert(Lowering& l, const ir::tile::ConvertLayout& s);
 // global.cpp
 void lower_load_global(Lowering& l, const ir::tile::LoadGlobal& s);
 void lower_store_global(Lowering& l, const ir::tile::StoreGlobal& s);
+void lower_signal_flag(Lowering& l, const ir::tile::SignalFlag& s);
+void lower_wait_flag(Lowering& l, const ir::tile::WaitFlag& s);
 // shared.cpp
 void lower_load_shared(Lowering& l, const ir::tile::LoadShared& s);
 void lower_store_shared(Lowering& l, const ir::tile::StoreShared& s);

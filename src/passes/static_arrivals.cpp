@@ -190,6 +190,7 @@ class Bursts {
       case StmtKind::tile_NamedBarrierArrive:
       case StmtKind::tile_ClusterSync:
       case StmtKind::tile_GridDependency:
+      case StmtKind::tile_WaitFlag:
       case StmtKind::tile_TmaWait: return true;
       default: return false;
     }

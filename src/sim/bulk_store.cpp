@@ -92,7 +92,7 @@ void BulkStores::issue(const Site& site, std::uint32_t map, std::uint32_t source
 
 AccessId BulkStores::order(const BulkStore& store) {
   const MapInfo& map = *store.box.map;
-  const int cta = store.site.block->rank;
+  const int cta = store.site.block->place;
   const AccessId access =
       order_->issue(store.site, Role::bulk_store, false, order_->store_epoch(cta, store.thread, store.group, true),
                     static_cast<int>(map.map->swizzle));
@@ -162,7 +162,7 @@ bool BulkStores::wait(int thread, int pending, bool read) {
   forget();
   const std::uint64_t groups = groups_[static_cast<std::size_t>(thread)];
   if (order_ != nullptr && groups > static_cast<std::uint64_t>(pending)) {
-    order_->store_waited(memory_.block().rank, thread, groups - static_cast<std::uint64_t>(pending), read);
+    order_->store_waited(memory_.block().place, thread, groups - static_cast<std::uint64_t>(pending), read);
   }
   return true;
 }

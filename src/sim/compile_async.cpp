@@ -45,6 +45,8 @@ void for_each_expr(const Stmt* s, const std::function<void(const Expr*)>& visit)
                       [&](const thread::TmaPrefetchBox& x) {
                         for (const Expr* e : x.coords) f(e);
                       },
+                      [&](const thread::SignalFlag& x) { f(x.offset), f(x.value); },
+                      [&](const thread::WaitFlag& x) { f(x.offset), f(x.value); },
                       [&](const thread::CheckIndex& x) { f(x.index); },
                       [&](const thread::PrintThread& x) {
                         for (const Expr* e : x.args) f(e);
@@ -85,6 +87,17 @@ void Compiler::barrier_instruction(const Stmt* s) {
                         address(x.address);
                         operands.value = evaluate_lanes(x.parity);
                         emit(Op::mbarrier_wait, s, std::move(operands));
+                      },
+                      [&](const thread::SignalFlag& x) {
+                        address(x.offset);
+                        operands.value = evaluate_lanes(x.value);
+                        emit(Op::signal_flag, s, std::move(operands)).a = x.param;
+                      },
+                      [&](const thread::WaitFlag& x) {
+                        address(x.offset);
+                        operands.value = evaluate_lanes(x.value);
+                        emit(Op::wait_flag, s, std::move(operands)).a = x.param;
+                        program_.waits_for_flags = true;
                       },
                       [&](const thread::PrintThread& x) {
                         for (const Expr* e : x.args) {

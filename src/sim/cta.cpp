@@ -18,12 +18,13 @@ constexpr std::size_t named_barriers = 16;
 
 }  // namespace
 
-Cta::Cta(const Program& program, const Options& options, Cluster& cluster, Order* order, int rank)
+Cta::Cta(const Program& program, const Options& options, Cluster& cluster, Order* order, int place)
     : program_(program),
       options_(options),
       cluster_(cluster),
       order_(order),
-      rank_(rank),
+      place_(place),
+      rank_(place % static_cast<int>(program.cluster_size())),
       memory_(program, options.check_proxy_handover, order),
       barriers_(*program.kernel, memory_, order),
       tma_(program, memory_, barriers_, order),
@@ -34,8 +35,9 @@ Cta::Cta(const Program& program, const Options& options, Cluster& cluster, Order
       warpgroups_((static_cast<std::size_t>(program.kernel->warps) + 3) / 4),
       named_(named_barriers) {
   block_.kernel = program.kernel;
-  block_.rank = rank;
-  if (order != nullptr) order->attach(rank, &block_, &warps_);
+  block_.rank = rank_;
+  block_.place = place;
+  if (order != nullptr) order->attach(place, &block_, &warps_);
   const std::size_t frame = program.frame_bytes;
   frames_.reset(static_cast<std::byte*>(::operator new[](frame* warps_.size(), std::align_val_t{64})));
   for (std::size_t i = 0; i < warps_.size(); ++i) {
@@ -47,7 +49,7 @@ Cta::Cta(const Program& program, const Options& options, Cluster& cluster, Order
     warp.stack.resize(program.depth);
     std::memcpy(warp.frame, program.image.data(), frame);
     *warp.at<std::uint32_t>(program.warp_idx_slot) = static_cast<std::uint32_t>(i);
-    *warp.at<std::uint32_t>(program.cluster_rank_slot) = static_cast<std::uint32_t>(rank);
+    *warp.at<std::uint32_t>(program.cluster_rank_slot) = static_cast<std::uint32_t>(rank_);
     for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
       warp.at<std::uint32_t>(program.thread_idx_slot)[lane] = static_cast<std::uint32_t>(i) * warp_lanes + lane;
     }
@@ -77,6 +79,14 @@ void Cta::begin(const std::array<std::int64_t, 3>& index) {
   }
 }
 
+void Cta::hold_back() {
+  for (Warp& warp : warps_) warp.state = WarpState::unplaced;
+}
+
+void Cta::place_block() {
+  for (Warp& warp : warps_) warp.state = WarpState::ready;
+}
+
 std::uint64_t Cta::statements() const {
   std::uint64_t n = 0;
   for (const Warp& warp : warps_) n += warp.statements;
@@ -98,6 +108,7 @@ bool Cta::ready(Warp& warp) {
       case WarpState::at_bulk: return bulk_wait(warp, in);
       case WarpState::at_cluster: return cluster_wait(warp, in);
       case WarpState::at_registers: return set_registers(warp, in);
+      case WarpState::at_flag: return wait_flag(warp, in);
       default: return false;
     }
   };

@@ -26,12 +26,15 @@ class Cluster;
 
 class Cta {
  public:
-  Cta(const Program& program, const Options& options, Cluster& cluster, Order* order, int rank);
+  Cta(const Program& program, const Options& options, Cluster& cluster, Order* order, int place);
   Cta(const Cta&) = delete;
   Cta& operator=(const Cta&) = delete;
 
   // Back to the start of the kernel, as block `index` of the grid.
   void begin(const std::array<std::int64_t, 3>& index);
+  // Until place_block() no warp runs: all multiprocessors are taken.
+  void hold_back();
+  void place_block();
 
   std::vector<Warp>& warps() { return warps_; }
   const std::vector<Warp>& warps() const { return warps_; }
@@ -123,6 +126,10 @@ class Cta {
   void tma_load(Warp& warp, const Instr& in);
   void tma_store(Warp& warp, const Instr& in);
   bool bulk_wait(Warp& warp, const Instr& in);
+  // execute_flags.cpp
+  void signal_flag(Warp& warp, const Instr& in);
+  bool wait_flag(Warp& warp, const Instr& in);
+  std::uint32_t flag_now(const Warp& warp, const Instr& in, int lane) const;
   void cluster_arrive(Warp& warp, const Instr& in);
   bool cluster_wait(Warp& warp, const Instr& in);
   bool set_registers(Warp& warp, const Instr& in);
@@ -135,6 +142,7 @@ class Cta {
   std::string missing(const Warp& warp, const Mbarrier& b, std::uint32_t parity, std::string* help) const;
   std::string arrivers_now(const Mbarrier& b) const;
   std::string missing_registers(const Warp& warp, const Instr& in) const;
+  std::string flag_text(const Warp& warp) const;
   std::uint32_t waiting_barrier(const Warp& warp) const;
 
   Site site(const Warp& warp, const Instr& in, int lane = -1) const { return {&block_, in.stmt, warp.index, lane}; }
@@ -149,7 +157,7 @@ class Cta {
   const Options& options_;
   Cluster& cluster_;
   Order* const order_;  // null: the run checks no order
-  const int rank_;
+  const int place_, rank_;
   BlockInfo block_;
   MemorySystem memory_;
   BarrierSet barriers_;

@@ -14,7 +14,7 @@ std::string Cta::arrivers_now(const Mbarrier& b) const {
   std::string text;
   for (std::size_t i = 0; i < b.arrivers.size() && i < most; ++i) {
     const Arriver& a = b.arrivers[i];
-    const Cta& home = cluster_.cta(a.block->rank);
+    const Cta& home = cluster_.cta(a.block->place);
     const Warp& warp = home.warps_[static_cast<std::size_t>(a.warp)];
     const std::string who =
         a.block == &block_ ? fmt::format("warp {}", a.warp) : describe({a.block, nullptr, a.warp, -1});
@@ -111,14 +111,26 @@ std::string Cta::waits_for(const Warp& warp) const {
     case WarpState::at_bulk: return "waits for a bulk group of TMA stores";
     case WarpState::at_cluster: return "waits at the cluster barrier";
     case WarpState::at_registers: return "waits for registers";
+    case WarpState::at_flag: return "waits for " + flag_text(warp);
+    case WarpState::unplaced: return "has no multiprocessor yet";
     default: return {};
   }
+}
+
+// "element 3 of flags to be 1"
+std::string Cta::flag_text(const Warp& warp) const {
+  const Instr& in = program_.code[warp.pc];
+  const Operands& ops = operands(in);
+  const int lane = std::countr_zero(warp.waiting_lanes);
+  return fmt::format("element {} of {} to be {}{}", warp.at<std::int64_t>(ops.address)[lane],
+                     program_.kernel->params[in.a].name, warp.at<std::uint32_t>(ops.value)[lane],
+                     static_cast<const ir::thread::WaitFlag*>(in.stmt)->at_least ? " or more" : "");
 }
 
 Note Cta::waiting_note(const Warp& warp, std::string* help) {
   const Instr& in = program_.code[warp.pc];
   std::string who = fmt::format("warp {}", warp.index);
-  if (cluster_.size() > 1) who = describe({&block_, nullptr, warp.index, -1});
+  if (cluster_.blocks() > 1) who = describe({&block_, nullptr, warp.index, -1});
   const auto note = [&](const std::string& text) { return Note{in.stmt->loc, who + text}; };
   switch (warp.state) {
     case WarpState::done: return {{}, who + " has ended"};
@@ -136,7 +148,14 @@ Note Cta::waiting_note(const Warp& warp, std::string* help) {
       return note(" waits for registers, " + missing_registers(warp, in));
     case WarpState::at_cluster:
       *help = "every warp of every block of the cluster must reach the cluster barrier, the same number of times";
-      return note(" waits at the cluster barrier: " + cluster_.missing_at_barrier());
+      return note(" waits at the cluster barrier: " + cluster_.missing_at_barrier(place_));
+    case WarpState::at_flag:
+      *help =
+          "let a thread signal the flag (global_flag.signal) in a block that surely runs: one before this one in the "
+          "grid, or any one of a persistent grid";
+      return note(fmt::format(" waits for {}, which is {}", flag_text(warp),
+                              flag_now(warp, in, std::countr_zero(warp.waiting_lanes))));
+    case WarpState::unplaced: return note(" has no multiprocessor: it begins when another block ends");
     case WarpState::at_wgmma: return note(" waits for a group of wgmmas");
     case WarpState::at_bulk: return note(" waits for a bulk group of TMA stores");
     default: break;
@@ -152,32 +171,33 @@ Note Cta::waiting_note(const Warp& warp, std::string* help) {
 }
 
 // "3 of 8 warps have arrived; warp 1 of block (0, 0, 0) has not"
-std::string Cluster::missing_at_barrier() const {
+std::string Cluster::missing_at_barrier(int place) const {
   int all = 0, arrived = 0;
   std::string first;
-  for (const auto& cta : ctas_) {
-    for (const Warp& warp : cta->warps()) {
+  for_each_cta(place / size_, [&](const Cta& cta) {
+    for (const Warp& warp : cta.warps()) {
       if (warp.state == WarpState::done) continue;
       ++all;
-      if (warp.cluster_arrivals > barrier_phases_) {
+      if (warp.cluster_arrivals > barrier_phases(place)) {
         ++arrived;
       } else if (first.empty()) {
-        first = describe({&cta->block(), nullptr, warp.index, -1});
+        first = describe({&cta.block(), nullptr, warp.index, -1});
       }
     }
-  }
+  });
   return fmt::format("{} of {} warps have arrived, {} has not", arrived, all, first);
 }
 
-// A warp that waits for registers or on an mbarrier says more than those that wait for it at a barrier, so it comes
-// first.
+// A warp that waits for registers, for a flag or on an mbarrier says more than those that wait for it at a barrier, so
+// it comes first.
 void Cluster::deadlock() {
+  constexpr std::size_t most_notes = 24;  // of a whole grid
   std::string help, other_help;
   std::vector<Note> notes;
   Cta* first_cta = nullptr;
   const Warp* first = nullptr;
-  for (const WarpState state :
-       {WarpState::at_registers, WarpState::at_mbarrier, WarpState::at_barrier, WarpState::at_cluster}) {
+  for (const WarpState state : {WarpState::at_registers, WarpState::at_flag, WarpState::at_mbarrier,
+                                WarpState::at_barrier, WarpState::at_cluster}) {
     for (auto& cta : ctas_) {
       for (const Warp& warp : cta->warps()) {
         if (warp.state != state || first != nullptr) continue;
@@ -192,10 +212,11 @@ void Cluster::deadlock() {
   const Note main = first_cta->waiting_note(*first, &help);
   for (auto& cta : ctas_) {
     for (const Warp& warp : cta->warps()) {
-      if (&warp != first) notes.push_back(cta->waiting_note(warp, &other_help));
+      const bool told = clusters_ == 1 || (warp.state != WarpState::done && notes.size() < most_notes);
+      if (&warp != first && told) notes.push_back(cta->waiting_note(warp, &other_help));
     }
   }
-  const std::string where = size() > 1 ? "the cluster of " : "";
+  const std::string where = clusters_ > 1 ? "the grid with " : size() > 1 ? "the cluster of " : "";
   Finding finding;
   finding.hazard = Hazard::deadlock;
   finding.diagnostic = {main.loc,

@@ -30,7 +30,7 @@ Cta& Cta::peer(const Site& site, std::uint32_t rank, const char* what) {
     fail(Hazard::cluster, site, fmt::format("{} block {} of a cluster of {}", what, rank, cluster_.size()),
          "ranks count from 0 within the cluster");
   }
-  Cta& other = cluster_.cta(static_cast<int>(rank));
+  Cta& other = cluster_.cta(place_ - rank_ + static_cast<int>(rank));
   if (&other != this && other.all_done()) {
     fail(Hazard::cluster, site,
          fmt::format("{} {} (rank {} of the cluster), which has ended", what,
@@ -93,9 +93,9 @@ void Cta::cluster_arrive(Warp& warp, const Instr& in) {
          fmt::format("warp {} arrives at the cluster barrier again, before it has waited there", warp.index),
          "wait at the cluster barrier after each arrival");
   }
-  if (order_ != nullptr) order_->cluster_arrive(rank_, warp.index);
+  if (order_ != nullptr) order_->cluster_arrive(place_, warp.index);
   ++warp.cluster_arrivals;
-  cluster_.update_barrier();
+  cluster_.update_barrier(place_);
 }
 
 bool Cta::cluster_wait(Warp& warp, const Instr& in) {
@@ -105,9 +105,9 @@ bool Cta::cluster_wait(Warp& warp, const Instr& in) {
          fmt::format("warp {} waits at the cluster barrier without having arrived", warp.index),
          "arrive at the cluster barrier before each wait");
   }
-  if (cluster_.barrier_phases() < warp.cluster_arrivals) return false;
+  if (cluster_.barrier_phases(place_) < warp.cluster_arrivals) return false;
   ++warp.cluster_waits;
-  if (order_ != nullptr) order_->cluster_wait(rank_, warp.index);
+  if (order_ != nullptr) order_->cluster_wait(place_, warp.index);
   return true;
 }
 

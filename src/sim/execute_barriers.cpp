@@ -32,7 +32,7 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
     barrier.first = in.stmt;
     barrier.first_warp = warp.index;
   }
-  if (order_ != nullptr) order_->named_arrive(rank_, id, warp.index);
+  if (order_ != nullptr) order_->named_arrive(place_, id, warp.index);
   barrier.arrived += warp_lanes;
   if (barrier.arrived < threads) {
     if (!waits) return true;
@@ -47,7 +47,7 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
   }
   if (order_ != nullptr) {
     if (waits) barrier.warps.push_back(warp.index);
-    order_->named_leave(rank_, id, barrier.warps);
+    order_->named_leave(place_, id, barrier.warps);
   }
   barrier = NamedBarrier{};
   return true;
@@ -56,7 +56,7 @@ bool Cta::named_barrier(Warp& warp, const Instr& in, int id, int threads, bool w
 void Cta::warp_sync(const Warp& warp, const Instr& in) {
   const std::uint32_t mask = static_cast<const ir::thread::WarpSync*>(in.stmt)->mask;
   if (mask == warp.active) {
-    if (order_ != nullptr) order_->warp_sync(rank_, warp.index, mask);
+    if (order_ != nullptr) order_->warp_sync(place_, warp.index, mask);
     return;
   }
   fail(Hazard::misuse, site(warp, in),

@@ -177,7 +177,7 @@ void Cta::add_operands(Warp& warp, const Instr& in, PendingWgmma& pending) {
   pending.flight = memory_.begin_flight(site(warp, in), Engine::wgmma);
   const auto read_as = [&](const WgmmaOperand& operand) {
     if (order_ == nullptr) return;
-    const Epoch epoch = order_->wgmma_epoch(rank_, warp.index, pending.group);
+    const Epoch epoch = order_->wgmma_epoch(place_, warp.index, pending.group);
     const auto swizzle = static_cast<int>(operand.swizzle);
     memory_.continue_as(pending.flight, order_->issue(site(warp, in), Role::wgmma, false, epoch, swizzle));
   };
@@ -303,7 +303,7 @@ bool Cta::wgmma_wait(Warp& warp, const Instr& in) {
   }
   const auto kept = static_cast<std::uint64_t>(wait.pending);
   if (order_ != nullptr && warp.wgmma_groups > kept) {
-    order_->wgmma_waited(rank_, warp.index, warp.wgmma_groups - kept);
+    order_->wgmma_waited(place_, warp.index, warp.wgmma_groups - kept);
   }
   return true;
 }

@@ -193,7 +193,7 @@ void Cta::fence(Warp& warp, const Instr& in) {
   const bool proxy = static_cast<const ir::thread::Fence*>(in.stmt)->fence == ir::thread::FenceKind::proxy_async_shared;
   if (proxy) memory_.fence(warp.index, warp.active);
   if (order_ == nullptr) return;
-  proxy ? order_->fence_proxy(rank_, warp.index, warp.active) : order_->fence_init(rank_, warp.index, warp.active);
+  proxy ? order_->fence_proxy(place_, warp.index, warp.active) : order_->fence_init(place_, warp.index, warp.active);
 }
 
 bool Cta::statement(Warp& warp, const Instr& in) {
@@ -240,6 +240,8 @@ bool Cta::async_statement(Warp& warp, const Instr& in) {
       ++warp.wgmma_groups;
       break;
     case Op::wgmma_wait: return wait_in(warp, WarpState::at_wgmma, wgmma_wait(warp, in));
+    case Op::signal_flag: signal_flag(warp, in); break;
+    case Op::wait_flag: warp.waiting_lanes = warp.active; return wait_in(warp, WarpState::at_flag, wait_flag(warp, in));
     case Op::set_registers: return wait_in(warp, WarpState::at_registers, set_registers(warp, in));
     case Op::tma_load: tma_load(warp, in); break;
     case Op::tma_store: tma_store(warp, in); break;
@@ -273,7 +275,7 @@ void Cta::end(Warp& warp, const Instr& in) {
                    : "commit it to a group (wgmma.commit_group) and wait for the group");
   }
   warp.state = WarpState::done;
-  cluster_.update_barrier();
+  cluster_.warp_ended(place_);
 }
 
 namespace {
@@ -291,7 +293,9 @@ bool is_noticed(Op op) {
     case Op::tma_store:
     case Op::cluster_arrive:
     case Op::cluster_wait:
-    case Op::set_registers: return true;
+    case Op::set_registers:
+    case Op::signal_flag:
+    case Op::wait_flag: return true;
     default: return false;
   }
 }

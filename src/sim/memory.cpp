@@ -41,7 +41,7 @@ void MemorySystem::begin(const BlockInfo* block) {
 }
 
 void MemorySystem::order_shared(const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write) {
-  order_->shared(block_->rank, access, lane, offset, bytes, write);
+  order_->shared(block_->place, access, lane, offset, bytes, write);
 }
 
 void MemorySystem::order_global(const Access& access, int lane, std::uint32_t param, std::uint64_t offset,
@@ -113,7 +113,7 @@ void MemorySystem::unwritten(const Site& site, std::uint32_t offset, std::uint32
   const Granule& granule = granules_[offset / 16];
   if ((granule.barrier & mask) != 0) barrier_touched(site, offset, what);
   const auto missing = static_cast<std::uint32_t>(std::countr_zero(mask & ~granule.written));
-  if (order_ != nullptr) return order_->unwritten(site, block_->rank, offset / 16 * 16 + missing);
+  if (order_ != nullptr) return order_->unwritten(site, block_->place, offset / 16 * 16 + missing);
   fail(Hazard::uninitialised, site,
        fmt::format("read of uninitialised shared memory: {}",
                    describe_shared(*program_.kernel, offset / 16 * 16 + missing)),

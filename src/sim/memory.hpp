@@ -65,6 +65,15 @@ class MemorySystem {
   // Element `index` (and what follows, `bytes` bytes in all) of pointer parameter `param`.
   std::byte* access_global(const Access& access, int lane, std::uint32_t param, std::int64_t index,
                            std::uint32_t element_bytes, std::uint32_t bytes, bool write) {
+    std::byte* p = locate_global(access, lane, param, index, element_bytes, bytes, write);
+    if (order_ != nullptr) {
+      order_global(access, lane, param, static_cast<std::uint64_t>(index) * element_bytes, bytes, write);
+    }
+    return p;
+  }
+  // The same for whoever tells the order himself.
+  std::byte* locate_global(const Access& access, int lane, std::uint32_t param, std::int64_t index,
+                           std::uint32_t element_bytes, std::uint32_t bytes, bool write) const {
     const Buffer& buffer = program_.buffers[param];
     const auto first = static_cast<std::uint64_t>(index);
     const std::uint64_t elements = buffer.bytes / element_bytes;
@@ -72,7 +81,6 @@ class MemorySystem {
     if (index < 0 || first > elements || elements - first < count) bad_global(access, lane, param, index, count, write);
     std::byte* p = buffer.data + first * element_bytes;
     if ((reinterpret_cast<std::uintptr_t>(p) & (bytes - 1)) != 0) misaligned_global(access, lane, param, index, bytes);
-    if (order_ != nullptr) order_global(access, lane, param, first * element_bytes, bytes, write);
     return p;
   }
 

@@ -51,7 +51,7 @@ void MemorySystem::add_source(FlightId id, std::uint32_t offset) {
   Granule& granule = granules_[offset / 16];
   if (granule.barrier != 0)
     barrier_touched(flight.site, offset, flight.engine == Engine::wgmma ? "a wgmma" : "a TMA store");
-  if (order_ != nullptr) return order_->touch(flight.access, block_->rank, offset);
+  if (order_ != nullptr) return order_->touch(flight.access, block_->place, offset);
   if (granule.writers != 0) reads_target(flight, offset);
   if (granule.by(write_access) != 0) unfenced_source(flight, offset);
   ++granule.readers;
@@ -62,7 +62,7 @@ void MemorySystem::add_target(FlightId id, std::uint32_t offset) {
   Flight& flight = flights_[id];
   Granule& granule = granules_[offset / 16];
   if (granule.barrier != 0) barrier_touched(flight.site, offset, "a TMA copy");
-  if (order_ != nullptr) return order_->touch(flight.access, block_->rank, offset);
+  if (order_ != nullptr) return order_->touch(flight.access, block_->place, offset);
   if (granule.readers != 0) overwrites_source(flight.site, offset, "the TMA copy");
   if (granule.by(any_access) != 0) unfenced_target(flight.site, offset, false);
   ++granule.writers;

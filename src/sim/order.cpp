@@ -16,11 +16,11 @@ constexpr int kinds_of_warp_components = 2;
 
 }  // namespace
 
-Order::Order(const Program& program, std::vector<Finding>& findings, std::string schedule)
+Order::Order(const Program& program, std::vector<Finding>& findings, std::string schedule, int blocks)
     : program_(program),
       findings_(findings),
       schedule_(std::move(schedule)),
-      ctas_(static_cast<int>(program.cluster_size())),
+      ctas_(blocks),
       warps_(program.kernel->warps),
       blocks_(static_cast<std::size_t>(ctas_)),
       warp_states_(static_cast<std::size_t>(ctas_)),
@@ -64,8 +64,10 @@ void Order::begin(std::uint64_t cluster) {
   order_.assign(warp_components(), WarpOrder{});
   barriers_.clear();
   named_.assign(static_cast<std::size_t>(ctas_), {});
-  cluster_pending_.clear();
-  cluster_completed_.clear();
+  const std::size_t clusters = static_cast<std::size_t>(ctas_) / static_cast<std::size_t>(program_.cluster_size());
+  cluster_pending_.assign(clusters, {});
+  cluster_completed_.assign(clusters, {});
+  flags_.clear();
   next_component_ = kinds_of_warp_components * warp_components();
   bulk_components_.clear();
   remote_.clear();
@@ -123,14 +125,15 @@ void Order::named_leave(int cta, int id, const std::vector<int>& warps) {
   all.clear();
 }
 
-void Order::cluster_arrive(int cta, int warp) { release(cluster_pending_, cta, warp, full_mask); }
+void Order::cluster_arrive(int cta, int warp) { release(cluster_pending_[cluster_of(cta)], cta, warp, full_mask); }
 
-void Order::cluster_complete() {
-  cluster_completed_ = std::move(cluster_pending_);
-  cluster_pending_ = Clock{};
+void Order::cluster_complete(int cluster) {
+  const auto at = static_cast<std::size_t>(cluster);
+  cluster_completed_[at] = std::move(cluster_pending_[at]);
+  cluster_pending_[at] = Clock{};
 }
 
-void Order::cluster_wait(int cta, int warp) { acquire(cta, warp, full_mask, cluster_completed_); }
+void Order::cluster_wait(int cta, int warp) { acquire(cta, warp, full_mask, cluster_completed_[cluster_of(cta)]); }
 
 void Order::fence_proxy(int cta, int warp, std::uint32_t lanes) {
   WarpOrder& w = of(cta, warp);
@@ -148,7 +151,7 @@ void Order::fence_proxy(int cta, int warp, std::uint32_t lanes) {
 
 void Order::fence_init(int cta, int warp, std::uint32_t lanes) {
   for (BarrierOrder& b : barriers_) {
-    if (b.init.block->rank == cta && b.init.warp == warp && (lanes >> b.init.lane & 1U) != 0) b.visible = true;
+    if (b.init.block->place == cta && b.init.warp == warp && (lanes >> b.init.lane & 1U) != 0) b.visible = true;
   }
 }
 
@@ -158,7 +161,7 @@ std::uint32_t Order::init(const Site& site, std::uint32_t offset) {
   b.component = next_component_++;
   b.offset = offset;
   b.init = site;
-  b.init_time = of(site.block->rank, site.warp).now;
+  b.init_time = of(site.block->place, site.warp).now;
   barriers_.push_back(std::move(b));
   return index;
 }
@@ -169,17 +172,17 @@ void Order::arrive(std::uint32_t barrier, const Site& site) {
   BarrierOrder& b = barriers_[barrier];
   use_barrier(b, site, "arrives on");
   if (recorder_ != nullptr) recorder_->arrived(*b.init.block, barrier_name(b), site);
-  const int cta = site.block->rank;
+  const int cta = site.block->place;
   const std::uint32_t lanes = 1U << site.lane;
   b.current.arrivals.push_back({warp_component(cta, site.warp), site.lane, of(cta, site.warp).now});
-  if (cta == b.init.block->rank) return release(b.pending, cta, site.warp, lanes);
+  if (cta == b.init.block->place) return release(b.pending, cta, site.warp, lanes);
   Clock released;
   const Time now = of(cta, site.warp).now;
   release(released, cta, site.warp, lanes);
   released.fenced.forget(warp_component(cta, 0), warp_component(cta + 1, 0));
   b.pending.join(released);
   // The last one of a thread stands for those before it.
-  Remote remote{warp_component(cta, site.warp), site.lane, now, site, b.init.block->rank};
+  Remote remote{warp_component(cta, site.warp), site.lane, now, site, b.init.block->place};
   const auto before = std::find_if(remote_.begin(), remote_.end(), [&](const Remote& r) {
     return r.warp == remote.warp && r.lane == remote.lane && r.target == remote.target;
   });
@@ -218,7 +221,7 @@ void Order::wait(std::uint32_t barrier, const Site& site, std::uint32_t lanes, s
   use_barrier(b, site, "waits on");
   // Two phases earlier the barrier had the same parity: the wait would have passed then, if it could come so early.
   if (phases >= 2 && !knows_completion(view(site), b, phases - 1)) report_early_wait(b, site, phases - 1);
-  const int cta = site.block->rank;
+  const int cta = site.block->place;
   acquire(cta, site.warp, lanes, b.completed);
   b.waits.push_back({warp_component(cta, site.warp), lanes, of(cta, site.warp).now, site});
 }

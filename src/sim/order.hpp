@@ -10,6 +10,7 @@
 //   TMA copies             written when the phase that counts their bytes is complete
 //   wgmma                  read when wgmma.wait_group of the same warp covers the group
 //   TMA stores             read when cp.async.bulk.wait_group.read of the same thread covers the group
+//   flags                  a signal releases, a wait acquires what the signals of the value that it sees released
 // An access through the generic proxy is ordered before one of an engine only if a thread that knows of it executes
 // fence.proxy.async in between (PTX ISA 8.9 and 9.7.13.4). docs/checker.md gives the policy and its sources.
 #pragma once
@@ -36,14 +37,16 @@ using race::Clock;
 using race::Component;
 using race::Time;
 
-enum class Role : std::uint8_t { load, store, copy, bulk_store, wgmma };
-constexpr bool is_async(Role role) { return role != Role::load && role != Role::store; }
+enum class Role : std::uint8_t { load, store, signal, flag_wait, copy, bulk_store, wgmma };
+constexpr bool is_async(Role role) { return role >= Role::copy; }
+constexpr bool is_flag(Role role) { return role == Role::signal || role == Role::flag_wait; }
 
 // An access, for later comparison and for reports.
 struct AccessInfo {
   Role role = Role::load;
   bool write = false;
-  bool addition = false;  // a TMA reduction: additions commute
+  bool addition = false;  // a TMA reduction, or an addition to a flag: additions commute
+  bool monotone = false;  // a signal that makes its flag no smaller, a wait for at least some value
   Component component = 0;
   Time time = 0;  // of a copy: never, until it has landed
   const ir::Stmt* stmt = nullptr;
@@ -67,7 +70,8 @@ struct Epoch {
 
 class Order {
  public:
-  Order(const Program& program, std::vector<Finding>& findings, std::string schedule);
+  // `blocks`: that run together.
+  Order(const Program& program, std::vector<Finding>& findings, std::string schedule, int blocks);
   // `warps` of block `cta`, which are looked at for loops in reports.
   void attach(int cta, const BlockInfo* block, const std::vector<Warp>* warps);
   // A new cluster begins; what it did to global memory stays.
@@ -82,7 +86,7 @@ class Order {
   void named_arrive(int cta, int id, int warp);
   void named_leave(int cta, int id, const std::vector<int>& warps);  // the barrier is complete
   void cluster_arrive(int cta, int warp);
-  void cluster_complete();
+  void cluster_complete(int cluster);
   void cluster_wait(int cta, int warp);
   void fence_proxy(int cta, int warp, std::uint32_t lanes);
   void fence_init(int cta, int warp, std::uint32_t lanes);  // fence.mbarrier_init
@@ -99,6 +103,12 @@ class Order {
   // The byte at `offset`, which `site` reads, was never written.
   void unwritten(const Site& site, int cta, std::uint32_t offset);
   void global(const Site& site, std::uint32_t param, std::uint64_t offset, std::uint32_t bytes, bool write);
+
+  // Flags, at this distance from the start of what the parameter points to. A signal releases, a wait of these lanes,
+  // which have seen the value that they wait for, acquires what the signals of that value released.
+  void signal(const Site& site, std::uint32_t param, std::uint64_t offset, bool add, bool no_smaller);
+  void see_flag(const Site& site, std::uint32_t lanes, std::uint32_t param, std::uint64_t offset, bool at_least,
+                bool relaxed);
 
   // Engines. issue: by the lane, or (lane -1) by the warp as a whole; then each 16 bytes of the shared memory of block
   // `cta`, and each range of global memory.
@@ -197,6 +207,10 @@ class Order {
   Component warp_components() const { return static_cast<Component>(ctas_ * warps_); }
   WarpOrder& of(int cta, int warp) { return order_[static_cast<std::size_t>(warp_component(cta, warp))]; }
   const WarpOrder& of(int cta, int warp) const { return order_[static_cast<std::size_t>(warp_component(cta, warp))]; }
+  std::size_t cluster_of(int cta) const {
+    return static_cast<std::size_t>(cta) / static_cast<std::size_t>(program_.cluster_size());
+  }
+  bool together(const AccessInfo& a, const AccessInfo& b) const;  // whether their blocks are of one cluster
   View view(const Site& site) const;
   void release(Clock& to, int cta, int warp, std::uint32_t lanes);
   void acquire(int cta, int warp, std::uint32_t lanes, const Clock& from);
@@ -229,7 +243,8 @@ class Order {
   std::string tile_at(int cta, std::uint32_t offset, std::string* object) const;
   void report_race(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict, std::uint32_t param,
                    std::uint64_t offset, int cta);
-  std::string missing_step(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict) const;
+  std::string missing_step(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict, bool global) const;
+  std::string missing_flag(const AccessInfo& earlier, const AccessInfo& later) const;
   void report_swizzle(const AccessInfo& earlier, const AccessInfo& later, std::uint32_t offset, int cta);
   std::string where(const AccessInfo& access) const;
   void report(Hazard hazard, const Site& site, const ir::Stmt* other, std::string message, std::string help,
@@ -251,7 +266,8 @@ class Order {
   std::vector<WarpOrder> order_;
   std::deque<BarrierOrder> barriers_;
   std::vector<std::array<Clock, 16>> named_;
-  Clock cluster_pending_, cluster_completed_;
+  std::vector<Clock> cluster_pending_, cluster_completed_;  // by cluster of those that run together
+  std::unordered_map<std::uint64_t, Clock> flags_;          // by address; what is released there
   Component next_component_ = 0;
   std::unordered_map<std::uint64_t, Component> bulk_components_;  // by block and thread: reading; the next one: writing
   std::vector<Remote> remote_;

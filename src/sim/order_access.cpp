@@ -64,7 +64,7 @@ const ControlFrame* Order::users_loop(const Warp& warp) const {
 }
 
 Order::View Order::view(const Site& site) const {
-  const int cta = site.block->rank;
+  const int cta = site.block->place;
   return {&of(cta, site.warp), warp_component(cta, site.warp), site.lane};
 }
 
@@ -78,9 +78,9 @@ AccessInfo Order::info_of(const Site& site, Role role, bool write) const {
   info.warp = site.warp;
   info.lane = site.lane;
   info.cluster = cluster_;
-  info.component = warp_component(site.block->rank, site.warp);
-  info.time = of(site.block->rank, site.warp).now;
-  const Warp& warp = (*warp_states_[static_cast<std::size_t>(site.block->rank)])[static_cast<std::size_t>(site.warp)];
+  info.component = warp_component(site.block->place, site.warp);
+  info.time = of(site.block->place, site.warp).now;
+  const Warp& warp = (*warp_states_[static_cast<std::size_t>(site.block->place)])[static_cast<std::size_t>(site.warp)];
   if (const ControlFrame* loop = users_loop(warp)) {
     info.loop = loop->stmt;
     info.iteration = loop->iteration;
@@ -155,15 +155,35 @@ Order::Verdict Order::judge(const View& view, bool async, const race::Entry& ent
   return verdict;
 }
 
+bool Order::together(const AccessInfo& a, const AccessInfo& b) const {
+  return a.cluster == b.cluster && cluster_of(a.block->place) == cluster_of(b.block->place);
+}
+
+namespace {
+
+// A signal may come while others wait for it: that is what flags are for. It may not come while somebody could still
+// miss the value that was there before.
+bool harmless(const AccessInfo& earlier, const AccessInfo& later) {
+  if (earlier.addition && later.addition) return true;
+  if (!is_flag(earlier.role) || !is_flag(later.role)) return false;
+  if (later.role == Role::flag_wait) return true;
+  return earlier.role == Role::flag_wait && earlier.monotone && later.monotone;
+}
+
+}  // namespace
+
 void Order::compare(const std::vector<race::Entry>& entries, const std::vector<AccessInfo>& table,
                     const AccessInfo& later, const View& view, const Place& place) {
   for (const race::Entry& entry : entries) {
     const auto common = static_cast<std::uint16_t>(entry.bytes & place.bytes);
     if (common == 0) continue;
     const AccessInfo& earlier = table[entry.access];
-    if (earlier.addition && later.addition) continue;
-    const Verdict verdict =
+    if (harmless(earlier, later)) continue;
+    Verdict verdict =
         earlier.cluster != cluster_ ? Verdict::unordered : judge(view, is_async(later.role), entry, earlier, common);
+    // fence.proxy_async orders accesses to shared memory only.
+    const bool by_engine = place.param != no_param && is_async(later.role) && !is_async(earlier.role);
+    if (by_engine && verdict == Verdict::ordered && !together(earlier, later)) verdict = Verdict::unfenced;
     if (verdict == Verdict::ordered) continue;
     const std::uint64_t first = place.offset + static_cast<std::uint64_t>(std::countr_zero(common));
     report_race(earlier, later, verdict, place.param, first, place.cta);
@@ -183,7 +203,7 @@ void Order::enter_global(AccessId id, const AccessInfo& info, std::uint32_t para
                          std::uint64_t bytes, const View& view, int lane, Time synced) {
   const GlobalMemory& memory = memory_[param];
   const std::uint64_t begin = offset + memory.begin;
-  const int cta = info.block->rank;
+  const int cta = info.block->place;
   for (std::uint64_t granule = begin / 16; granule * 16 < begin + bytes; ++granule) {
     const Place place{global_cell(memory.memory, granule), bytes_in(granule, begin, bytes), param,
                       granule * 16 - memory.begin, cta};
@@ -221,6 +241,47 @@ void Order::global(const Site& site, std::uint32_t param, std::uint64_t offset, 
                by.warp->shared.known.of(by.component));
 }
 
+namespace {
+
+std::uint64_t flag_key(std::uint32_t memory, std::uint64_t begin) {
+  constexpr int bits_of_offset = 48;
+  return static_cast<std::uint64_t>(memory) << bits_of_offset | begin;
+}
+
+}  // namespace
+
+// A store begins anew, an addition goes on with what was released there before (PTX ISA 8.9, release patterns).
+void Order::signal(const Site& site, std::uint32_t param, std::uint64_t offset, bool add, bool no_smaller) {
+  AccessInfo info = info_of(site, Role::signal, true);
+  info.addition = add;
+  info.monotone = no_smaller;
+  grid_accesses_.push_back(info);
+  const View by = view(site);
+  enter_global(static_cast<AccessId>(grid_accesses_.size() - 1), info, param, offset, sizeof(std::uint32_t), by,
+               site.lane, by.warp->shared.known.of(by.component));
+  Clock& released = flags_[flag_key(memory_[param].memory, memory_[param].begin + offset)];
+  if (!add) released.clear();
+  release(released, site.block->place, site.warp, 1U << site.lane);
+}
+
+void Order::see_flag(const Site& site, std::uint32_t lanes, std::uint32_t param, std::uint64_t offset, bool at_least,
+                     bool relaxed) {
+  if (const auto at = flags_.find(flag_key(memory_[param].memory, memory_[param].begin + offset));
+      at != flags_.end() && !relaxed) {
+    acquire(site.block->place, site.warp, lanes, at->second);
+  }
+  if (!follows(param)) return;
+  AccessInfo info = info_of(site, Role::flag_wait, false);
+  info.monotone = at_least;
+  grid_accesses_.push_back(info);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const View by = view({site.block, site.stmt, site.warp, lane});
+    enter_global(static_cast<AccessId>(grid_accesses_.size() - 1), info, param, offset, sizeof(std::uint32_t), by, lane,
+                 by.warp->shared.known.of(by.component));
+  }
+}
+
 AccessId Order::issue(const Site& site, Role role, bool write, Epoch epoch, int swizzle) {
   AccessInfo info = info_of(site, role, write);
   info.component = epoch.component;
@@ -236,7 +297,7 @@ AccessId Order::issue_copy(const Site& site, std::uint32_t barrier, std::uint32_
   const AccessId id = issue(site, Role::copy, true, {b.component, race::never}, swizzle);
   accesses_[id].barrier = barrier;
   b.issued += bytes;
-  release(b.issuers, site.block->rank, site.warp, 1U << site.lane);
+  release(b.issuers, site.block->place, site.warp, 1U << site.lane);
   b.last_copy = id;
   b.has_copy = true;
   return id;

@@ -11,13 +11,19 @@ const char* noun(const AccessInfo& a) {
   switch (a.role) {
     case Role::load: return "load";
     case Role::store: return "store";
+    case Role::signal: return "signal";
+    case Role::flag_wait: return "wait";
     case Role::copy: return "TMA copy";
     case Role::bulk_store: return a.addition ? "TMA reduction" : "TMA store";
     case Role::wgmma: return "wgmma";
   }
   return "?";
 }
-const char* verb(const AccessInfo& a) { return a.write ? "writes" : "reads"; }
+const char* verb(const AccessInfo& a) {
+  if (a.role == Role::signal) return a.addition ? "adds to" : "sets";
+  if (a.role == Role::flag_wait) return "waits for";
+  return a.write ? "writes" : "reads";
+}
 
 std::string join_index(const std::vector<std::int64_t>& index, std::size_t begin, std::size_t end) {
   std::string text;
@@ -98,8 +104,14 @@ void Order::report(Hazard hazard, const Site& site, const ir::Stmt* other, std::
 }
 
 // What would have ordered the two, from what the earlier one still lacks.
-std::string Order::missing_step(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict) const {
+std::string Order::missing_step(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict,
+                                bool global) const {
   const std::string second = fmt::format("the {} of {}", noun(later), line_of(later.stmt));
+  if (verdict == Verdict::unfenced && global) {
+    return "a proxy fence orders shared memory only: let the other block read with load_global what store_global "
+           "wrote, "
+           "or write with the TMA engine, and wait for the writes, what it reads with the TMA engine";
+  }
   if (verdict == Verdict::unfenced) {
     if (earlier.block != later.block) {
       return "an arrival from another block releases at the scope of its own block, so ordinary accesses of that block "
@@ -117,7 +129,7 @@ std::string Order::missing_step(const AccessInfo& earlier, const AccessInfo& lat
           "ordered after",
           barrier_name(barriers_[earlier.barrier]), second);
     case Role::wgmma: {
-      const WarpOrder& w = of(earlier.block->rank, earlier.warp);
+      const WarpOrder& w = of(earlier.block->place, earlier.warp);
       if (w.shared.known.knows(earlier.component, earlier.time)) {
         return fmt::format(
             "warp {} has waited for the wgmma, but {} does not come after that: let the warp arrive, "
@@ -136,9 +148,17 @@ std::string Order::missing_step(const AccessInfo& earlier, const AccessInfo& lat
           second);
     default: break;
   }
+  if (is_flag(earlier.role) && is_flag(later.role)) return missing_flag(earlier, later);
+  if (earlier.cluster == later.cluster && !together(earlier, later)) {
+    return fmt::format(
+        "hand the element over by a flag: after {} sync() and global_flag.signal() by one thread of its block, before "
+        "the other access global_flag.wait() in its block, and sync() where one thread waits for others",
+        line_of(earlier.stmt));
+  }
   if (earlier.cluster != later.cluster) {
-    return "blocks of a grid are not ordered with each other: let each element be written by one block, or add with a "
-           "TMA reduction";
+    return "blocks of a grid are not ordered with each other: let each element be written by one block, hand it over "
+           "by a "
+           "flag (global_flag), or add with a TMA reduction";
   }
   if (earlier.block == later.block && earlier.warp == later.warp) {
     return fmt::format(
@@ -150,6 +170,17 @@ std::string Order::missing_step(const AccessInfo& earlier, const AccessInfo& lat
       "synchronise the threads between {} and {}: sync(), or an arrival after the one and a wait before "
       "the other",
       line_of(earlier.stmt), line_of(later.stmt));
+}
+
+std::string Order::missing_flag(const AccessInfo& earlier, const AccessInfo& later) const {
+  if (earlier.role == Role::flag_wait) {
+    return fmt::format(
+        "the wait may look only after the flag has changed again, and would then wait for ever: let {} come after it "
+        "(a "
+        "sync(), or a flag that answers), or wait_at_least for a flag that only grows",
+        line_of(later.stmt));
+  }
+  return "which of the two values stays is left to chance: order them, or add";
 }
 
 void Order::report_race(const AccessInfo& earlier, const AccessInfo& later, Verdict verdict, std::uint32_t param,
@@ -173,7 +204,7 @@ void Order::report_race(const AccessInfo& earlier, const AccessInfo& later, Verd
   const std::string why =
       verdict == Verdict::unfenced ? "ordered, but without a proxy fence in between" : "and nothing orders the two";
   report(hazard, {later.block, later.stmt, later.warp, later.lane}, earlier.stmt,
-         fmt::format("{}, {} ({})", what, why, where(later)), missing_step(earlier, later, verdict),
+         fmt::format("{}, {} ({})", what, why, where(later)), missing_step(earlier, later, verdict, param != no_param),
          {{loc_of(earlier.stmt), fmt::format("the {} {} it here ({})", noun(earlier), verb(earlier), where(earlier))}},
          object);
 }
@@ -236,24 +267,24 @@ void Order::report_early_wait(const BarrierOrder& b, const Site& site, std::uint
 
 // The use of a barrier must come after its initialisation, and the copy engine and other blocks must be able to see it.
 void Order::use_barrier(BarrierOrder& b, const Site& site, const char* what) {
-  const int home = b.init.block->rank;
+  const int home = b.init.block->place;
   const Component init = warp_component(home, b.init.warp);
   const bool known = knows(view(site), false, init, b.init.lane, b.init_time);
-  const bool engine = site.block->rank != home || std::string_view(what).find("copy") != std::string_view::npos;
+  const bool engine = site.block->place != home || std::string_view(what).find("copy") != std::string_view::npos;
   if (known && (b.visible || !engine)) return;
   const std::string name = barrier_name(b);
   const std::string who = fmt::format("{} {} {}", describe(site), what, name);
   if (known) {
     return report(Hazard::barrier_init, site, b.init.stmt,
                   fmt::format("{}, whose initialisation is not visible to {}: no fence stands after it", who,
-                              site.block->rank != home ? "other blocks" : "the copy engine"),
+                              site.block->place != home ? "other blocks" : "the copy engine"),
                   "execute fence.mbarrier_init in the thread that initialised the barrier, then synchronise",
                   {{loc_of(b.init.stmt), "initialised here"}}, name);
   }
   report(
       Hazard::barrier_init, site, b.init.stmt,
       fmt::format("{}, and nothing orders that after its initialisation at {}", who, line_of(b.init.stmt)),
-      home == site.block->rank
+      home == site.block->place
           ? "synchronise the block between the initialisation and the first use"
           : "synchronise the cluster between the initialisation and the first use from another block: that block may "
             "not have started",
@@ -273,10 +304,10 @@ void Order::end() {
   for (const BarrierOrder& b : barriers_) {
     if (!b.has_copy) continue;
     const AccessInfo& copy = accesses_[b.last_copy];
-    const int cta = b.init.block->rank;
+    const int cta = b.init.block->place;
     if (copy.time != race::never && known_in(cta, b.component, race::several_lanes, copy.time)) continue;
     report(
-        copy.block->rank == cta ? Hazard::race : Hazard::cluster, {copy.block, copy.stmt, copy.warp, copy.lane},
+        copy.block->place == cta ? Hazard::race : Hazard::cluster, {copy.block, copy.stmt, copy.warp, copy.lane},
         nullptr,
         fmt::format("{} may end before the copy of {} has landed in its shared memory: none of its threads waits for "
                     "the phase of {} that counts it ({})",

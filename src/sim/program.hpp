@@ -61,6 +61,8 @@ enum class Op : std::uint8_t {
   wgmma_commit,
   wgmma_wait,
   set_registers,
+  signal_flag,
+  wait_flag,
   barrier,
   barrier_arrive,
   warp_sync,
@@ -106,7 +108,8 @@ struct Operands {
   RegPlace d, a, b;
   std::uint32_t address = no_slot;  // lanes
   std::uint32_t mask = no_slot;     // lanes of bool; TMA loads: the multicast mask
-  std::uint32_t value = no_slot;    // lanes: parity, bytes, the barrier's address; wgmma: the second descriptor
+  std::uint32_t value =
+      no_slot;  // lanes: parity, bytes, a flag's value, the barrier's address; wgmma: the second descriptor
   std::uint32_t cta = no_slot;      // lanes: rank in the cluster
   std::vector<std::uint32_t> list;  // lanes: values to write, coordinates, what to print
   std::vector<DType> types;         // of `list`
@@ -161,6 +164,7 @@ struct Program {
   std::vector<Buffer> buffers;  // by parameter
   std::vector<MapInfo> maps;
   bool prints = false;
+  bool waits_for_flags = false;  // that other blocks set
 
   std::int64_t cluster_size() const { return cluster[0] * cluster[1] * cluster[2]; }
 };

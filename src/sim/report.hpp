@@ -15,7 +15,8 @@ namespace tessera::sim {
 struct BlockInfo {
   const ir::thread::Kernel* kernel = nullptr;
   std::array<std::int64_t, 3> index{};
-  int rank = 0;  // in its cluster
+  int rank = 0;   // in its cluster
+  int place = 0;  // among the blocks that run together
 };
 
 // The thread that executes a statement; lane -1: the warp as a whole, warp -1: nobody in particular.

@@ -10,23 +10,30 @@ namespace {
 constexpr std::uint64_t unlimited = ~0ULL;
 }  // namespace
 
-Cluster::Cluster(const Program& program, const Options& options) : program_(program), options_(options) {
+Cluster::Cluster(const Program& program, const Options& options, int clusters)
+    : program_(program), options_(options), size_(static_cast<int>(program.cluster_size())), clusters_(clusters) {
+  const int blocks = size_ * clusters;
   if (options.findings != nullptr) {
-    order_ = std::make_unique<Order>(program, *options.findings, to_string(options.schedule));
+    order_ = std::make_unique<Order>(program, *options.findings, to_string(options.schedule), blocks);
   }
-  for (int rank = 0; rank < static_cast<int>(program.cluster_size()); ++rank) {
-    ctas_.push_back(std::make_unique<Cta>(program, options, *this, order_.get(), rank));
+  for (int place = 0; place < blocks; ++place) {
+    ctas_.push_back(std::make_unique<Cta>(program, options, *this, order_.get(), place));
   }
 }
 
-void Cluster::run(std::uint64_t index) {
+void Cluster::begin_block(std::uint64_t cluster, int rank, Cta& cta) {
   const auto& shape = program_.cluster;
   const auto nx = static_cast<std::uint64_t>(program_.grid[0] / shape[0]);
   const auto ny = static_cast<std::uint64_t>(program_.grid[1] / shape[1]);
-  const std::int64_t first[3] = {static_cast<std::int64_t>(index % nx), static_cast<std::int64_t>(index / nx % ny),
-                                 static_cast<std::int64_t>(index / nx / ny)};
+  const std::int64_t first[3] = {static_cast<std::int64_t>(cluster % nx), static_cast<std::int64_t>(cluster / nx % ny),
+                                 static_cast<std::int64_t>(cluster / nx / ny)};
+  const std::int64_t at[3] = {rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]};
+  cta.begin({first[0] * shape[0] + at[0], first[1] * shape[1] + at[1], first[2] * shape[2] + at[2]});
+}
+
+void Cluster::run(std::uint64_t index) {
   random_ = Random(options_.schedule.seed, index);
-  barrier_phases_ = 0;
+  barrier_phases_.assign(static_cast<std::size_t>(clusters_), 0);
   index_ = index;
   if (order_) order_->begin(index);
   recorder_.reset();
@@ -38,9 +45,11 @@ void Cluster::run(std::uint64_t index) {
     recorder_ = std::make_unique<Recorder>(*options_.timeline);
   }
   if (order_) order_->record(recorder_.get());
-  for (int rank = 0; rank < size(); ++rank) {
-    const std::int64_t at[3] = {rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]};
-    cta(rank).begin({first[0] * shape[0] + at[0], first[1] * shape[1] + at[1], first[2] * shape[2] + at[2]});
+  const int resident = std::max(1, options_.sms / size_) * std::max(1, program_.kernel->ctas_per_sm);
+  begun_ = std::min(clusters_, resident);
+  for (int place = 0; place < blocks(); ++place) {
+    begin_block(index + static_cast<std::uint64_t>(place / size_), place % size_, cta(place));
+    if (place / size_ >= begun_) cta(place).hold_back();
   }
   draw_elected();
   try {
@@ -90,20 +99,31 @@ bool Cluster::all_done() const {
   return std::all_of(ctas_.begin(), ctas_.end(), [](const auto& cta) { return cta->all_done(); });
 }
 
-void Cluster::update_barrier() {
+void Cluster::update_barrier(int place) {
+  const int cluster = place / size_;
+  std::uint64_t& phases = barrier_phases_[static_cast<std::size_t>(cluster)];
   while (true) {
-    bool anybody = false;
-    for (const auto& cta : ctas_) {
-      for (const Warp& warp : cta->warps()) {
+    bool anybody = false, arrived = true;
+    for_each_cta(cluster, [&](const Cta& cta) {
+      for (const Warp& warp : cta.warps()) {
         if (warp.state == WarpState::done) continue;
-        if (warp.cluster_arrivals <= barrier_phases_) return;
         anybody = true;
+        arrived = arrived && warp.cluster_arrivals > phases;
       }
-    }
-    if (!anybody) return;
-    ++barrier_phases_;
-    if (order_) order_->cluster_complete();
+    });
+    if (!anybody || !arrived) return;
+    ++phases;
+    if (order_) order_->cluster_complete(cluster);
   }
+}
+
+void Cluster::warp_ended(int place) {
+  update_barrier(place);
+  if (begun_ == clusters_) return;
+  bool done = true;
+  for_each_cta(place / size_, [&](const Cta& cta) { done = done && cta.all_done(); });
+  if (!done) return;
+  for_each_cta(begun_++, [](Cta& cta) { cta.place_block(); });
 }
 
 // Each warp in turn runs until it blocks. Eager effects have landed when they were issued; lazy ones land only when a
@@ -178,9 +198,9 @@ void Cluster::advance_operation(std::size_t which) {
 void Cluster::draw_held_back() {
   const std::size_t warps = ctas_.front()->warps().size();
   const std::uint32_t kind = random_.below(4);
-  const bool whole_block = size() > 1 && random_.below(2) == 0;
+  const bool whole_block = blocks() > 1 && random_.below(2) == 0;
   if (whole_block) {
-    held_first_ = random_.below(static_cast<std::uint32_t>(size())) * warps;
+    held_first_ = random_.below(static_cast<std::uint32_t>(blocks())) * warps;
     held_last_ = held_first_ + warps;
   } else {
     held_first_ = random_.below(static_cast<std::uint32_t>(warps * ctas_.size()));

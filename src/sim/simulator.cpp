@@ -24,8 +24,10 @@ class Grid {
   Grid(const Program& program, const Options& options)
       : program_(program),
         options_(options),
-        total_(static_cast<std::uint64_t>(program.grid[0]) * static_cast<std::uint64_t>(program.grid[1]) *
-               static_cast<std::uint64_t>(program.grid[2]) / static_cast<std::uint64_t>(program.cluster_size())) {}
+        clusters_(static_cast<std::uint64_t>(program.grid[0]) * static_cast<std::uint64_t>(program.grid[1]) *
+                  static_cast<std::uint64_t>(program.grid[2]) / static_cast<std::uint64_t>(program.cluster_size())),
+        together_(program.waits_for_flags ? together(program, clusters_) : 1),
+        total_(clusters_ / std::max<std::uint64_t>(1, together_)) {}
 
   Statistics run() {
     std::uint64_t threads = options_.threads > 0 ? static_cast<std::uint64_t>(options_.threads)
@@ -42,9 +44,22 @@ class Grid {
   }
 
  private:
+  // All of them, since they wait for each other.
+  static std::uint64_t together(const Program& program, std::uint64_t clusters) {
+    constexpr std::uint64_t most_blocks = 4096;  // which the host's memory holds
+    const std::uint64_t blocks = clusters * static_cast<std::uint64_t>(program.cluster_size());
+    if (blocks <= most_blocks) return clusters;
+    throw Error(
+        ErrorKind::unsupported, program.kernel->loc,
+        fmt::format("{} waits for flags of other blocks and has {} blocks; the simulated Hopper runs up to {} of "
+                    "such a kernel together",
+                    program.kernel->name, blocks, most_blocks),
+        "use a smaller problem, or a persistent grid");
+  }
+
   void work() {
     try {
-      Cluster cluster(program_, options_);
+      Cluster cluster(program_, options_, static_cast<int>(together_));
       std::uint64_t blocks = 0;
       while (true) {
         const std::uint64_t index = next_.fetch_add(1);
@@ -106,7 +121,8 @@ class Grid {
 
   const Program& program_;
   const Options& options_;
-  const std::uint64_t total_;
+  const std::uint64_t clusters_, together_;
+  const std::uint64_t total_;  // of what runs together
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> first_failure_{~0ULL};
   std::mutex mutex_;

@@ -55,7 +55,9 @@ struct Statistics {
 // What to know about the machine:
 // - The lanes of a warp run together. Where one side of a divergent If blocks, the other lanes wait too, so lanes of
 //   one warp cannot hand work to each other across such a branch.
-// - The blocks of a cluster run together on one host thread; other clusters run on the other ones.
+// - The blocks of a cluster run together on one host thread; other clusters run on the other ones. In a kernel that
+//   waits for flags in global memory all blocks of the grid run together on one host thread: at a time as many as
+//   Options::sms multiprocessors hold for certain (ctas_per_sm each), then others as these end.
 // - Deadlock is found by logic: no warp can run and no copy is in flight. A loop that spins without ever blocking is
 //   not a deadlock, and does not end.
 // - mma.sync and wgmma add exact products to a float32 accumulator for k = 0, 1, ..., each sum rounded to nearest

@@ -31,6 +31,8 @@ enum class WarpState : std::uint8_t {
   at_bulk,       // cp.async.bulk.wait_group
   at_cluster,    // barrier.cluster.wait
   at_registers,  // setmaxnreg.inc
+  at_flag,       // a flag in global memory
+  unplaced,      // the block has no multiprocessor yet
   done
 };
 
@@ -67,7 +69,7 @@ struct Warp {
   std::uint32_t pc = 0;
   std::uint32_t active = full_mask;
   WarpState state = WarpState::ready;
-  std::uint32_t waiting_lanes = 0;  // at_mbarrier: lanes whose phase has not completed
+  std::uint32_t waiting_lanes = 0;  // at_mbarrier, at_flag: lanes that have not passed
   std::uint64_t waiting_since = 0;  // at_mbarrier: the barrier's phase when the wait began
   int elected = 0;                  // lane that elect.sync prefers
   std::uint64_t statements = 0;

@@ -31,5 +31,6 @@ ir::thread::Kernel matmul();
 ir::thread::Kernel cluster_matmul();
 ir::thread::Kernel hopper_forms();
 ir::thread::Kernel float8_casts();
+ir::thread::Kernel global_flags();
 
 }  // namespace tessera::golden

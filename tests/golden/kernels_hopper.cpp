@@ -292,4 +292,21 @@ thread::Kernel float8_casts() {
   return std::move(b.kernel);
 }
 
+// Blocks that wait for the one before them, and count themselves in.
+thread::Kernel global_flags() {
+  Builder b("global_flags", 1);
+  ir::ExprPool& e = b.e();
+  const auto flags = b.pointer("flags", DType::u32, true);
+  const auto started = b.pointer("started", DType::u32, false);
+  b.kernel.grid[0] = e.i64(8);
+  const Expr* me = b.line(2).let("me", e.cast(DType::i64, e.leaf(ExprKind::block_idx, DType::i32, 0)), 0, 7, 1);
+  b.line(3).when(b.elected(), [&] {
+    b.line(4).add<thread::WaitFlag>(started, e.i64(0), b.u32(1), false);
+    b.line(5).add<thread::WaitFlag>(flags, e.i64(8), e.cast(DType::u32, me), true);
+    b.line(6).add<thread::SignalFlag>(flags, me, b.u32(1), false);
+    b.line(7).add<thread::SignalFlag>(flags, e.i64(8), b.u32(1), true);
+  });
+  return b.kernel;
+}
+
 }  // namespace tessera::golden

@@ -16,7 +16,8 @@ const std::vector<Case>& cases() {
       {"vector_add", vector_add},         {"packed_registers", packed_registers}, {"casts", casts},
       {"arithmetic", arithmetic},         {"printing", printing, true},           {"control_flow", control_flow},
       {"tensor_cores", tensor_cores},     {"tma_pipeline", tma_pipeline},         {"matmul", matmul},
-      {"cluster_matmul", cluster_matmul}, {"hopper_forms", hopper_forms},         {"float8_casts", float8_casts}};
+      {"cluster_matmul", cluster_matmul}, {"hopper_forms", hopper_forms},         {"float8_casts", float8_casts},
+      {"global_flags", global_flags}};
   return all;
 }
 

@@ -102,6 +102,20 @@ const std::vector<Broken>& broken() {
       {"K1", "33 warps", [](Builder& b) { b.kernel.warps = 33; }},
       {"K1", "17 CTAs an SM of 4 warps", [](Builder& b) { b.kernel.ctas_per_sm = 17; }},
       {"K1", "232449 bytes", [](Builder& b) { b.kernel.shared_bytes = 232449; }},
+      {"T4", "a flag in memory of float32",
+       [](Builder& b) { b.add<thread::WaitFlag>(0U, b.e().i64(0), b.u32(1), false); }},
+      {"T4", "a flag in memory of float32",
+       [](Builder& b) { b.add<thread::SignalFlag>(0U, b.e().i64(0), b.u32(1), false); }},
+      {"T5", "the flag's value",
+       [](Builder& b) {
+         b.add<thread::WaitFlag>(b.pointer("flags", DType::u32, false), b.e().i64(0), b.i32(1), false);
+       }},
+      {"T5", "the offset",
+       [](Builder& b) { b.add<thread::SignalFlag>(b.pointer("flags", DType::u32, true), b.i32(0), b.u32(1), true); }},
+      {"K5", "parameter 2 is stored to but not listed",
+       [](Builder& b) {
+         b.add<thread::SignalFlag>(b.pointer("flags", DType::u32, false), b.e().i64(0), b.u32(1), true);
+       }},
       {"K2", "not known at launch", [](Builder& b) { b.kernel.grid[0] = b.e().cast(DType::i64, b.thread_idx()); }},
       {"K2", "is int32, not int64", [](Builder& b) { b.kernel.grid[1] = b.i32(1); }},
       {"K2", "a view's size is missing",

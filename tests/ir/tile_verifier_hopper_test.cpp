@@ -33,6 +33,9 @@ struct Example {
   TmaPrefetch* prefetch = nullptr;
   SetRegisters* registers = nullptr;
   ArriveBarrier* remote = nullptr;
+  GlobalView* flags = nullptr;
+  SignalFlag* signal = nullptr;
+  WaitFlag* flag_wait = nullptr;
 
   ExprPool& e() { return kernel.context->expr; }
   template <class S, class... A>
@@ -49,7 +52,7 @@ struct Example {
     kernel.warps = 8;
     kernel.cluster = {2, 1, 1};
     kernel.dependent_launch = true;
-    kernel.params = {{"n", DType::i32, false, 16}, {"a", DType::f16, true, 16}};
+    kernel.params = {{"n", DType::i32, false, 16}, {"a", DType::f16, true, 16}, {"f", DType::u32, true, 16}};
     kernel.grid = {e().cast(DType::i64, e().leaf(ExprKind::sm_count, DType::i32)), e().i64(1), e().i64(1)};
     GlobalView v{};
     v.type = DType::f16;
@@ -60,6 +63,10 @@ struct Example {
     v.name = "a";
     v.loc = loc;
     view = kernel.new_view(v);
+    v.type = DType::u32;
+    v.param = 2;
+    v.name = "flags";
+    flags = kernel.new_view(v);
     ring = kernel.new_shared(DType::f16, {2, 64, 64}, "s", loc);
     barriers = kernel.new_barriers({1}, "barrier", loc);
     named = kernel.new_named_barrier(128, "ready", loc);
@@ -93,6 +100,10 @@ struct Example {
     store = add<TmaStore>(one, stage, view, origin());
     add<TmaCommit>(one);
     bulk = add<TmaWait>(one, 0, true);
+    signal = add<SignalFlag>(one, flags, origin(), e().u32(1), false);
+    add<SignalFlag>(one, flags, origin(), e().u32(2), true);
+    flag_wait = add<WaitFlag>(kernel.body, flags, origin(), e().u32(1), false);
+    add<WaitFlag>(kernel.body, flags, origin(), e().u32(3), true);
     add<ClusterSync>(kernel.body);
   }
 };
@@ -193,6 +204,16 @@ TEST(TileVerifierHopper, Bulk) {
       "a bulk reduction of a type that the engine does not add");
 }
 
+TEST(TileVerifierHopper, Flags) {
+  expect_broken([](Example& x) { x.flags->type = DType::i32; }, "a flag of a type other than u32");
+  expect_broken([](Example& x) { x.signal->offsets.pop_back(); }, "1 offsets for 2 dimensions");
+  expect_broken([](Example& x) { x.flag_wait->offsets.pop_back(); }, "1 offsets for 2 dimensions");
+  expect_broken([](Example& x) { x.signal->value = x.e().i32(1); }, "a flag's value is int32 instead of uint32");
+  expect_broken([](Example& x) { x.flag_wait->value = x.e().i64(1); }, "a flag's value is int64 instead of uint32");
+  expect_broken([](Example& x) { x.add<SignalFlag>(x.kernel.body, x.flags, x.origin(), x.e().u32(1), false); },
+                "a group other than one thread");
+}
+
 TEST(TileVerifierHopper, Groups) {
   expect_broken([](Example& x) { x.registers->count = 36; }, "a number of registers out of range");
   expect_broken([](Example& x) { x.named->threads = 64; }, "a group that does not fit");
@@ -209,10 +230,11 @@ TEST(TilePrinterHopper, EveryInstruction) {
   Example x;
   x.load->hint = CacheHint::evict_first;
   x.mma->negate_a = true;
-  EXPECT_EQ(to_string(x.kernel, false), R"(kernel example(n: i32, a: f16*)
+  EXPECT_EQ(to_string(x.kernel, false), R"(kernel example(n: i32, a: f16*, f: u32*)
 blocks [int64(sm_count), 1, 1], warps 8, cluster [2, 1, 1], dependent launch
 ready = named_barrier.alloc(128)
 view a: f16[64, 64] = a, strides [64, 1]
+view flags: u32[64, 64] = f, strides [64, 1]
 s: f16[2, 64, 64] = shared_tensor()
 barrier = mbarrier.alloc([1])
 grid_dependency.wait()
@@ -235,7 +257,11 @@ thread 0 {
   tma.shared_to_global(s[1, :, :], a, [0, 0])
   tma.commit_group()
   tma.wait_group(0, read)
+  global_flag.signal(flags, [0, 0], 1)
+  global_flag.add(flags, [0, 0], 2)
 }
+global_flag.wait(flags, [0, 0], 1)
+global_flag.wait_at_least(flags, [0, 0], 3)
 cluster.sync()
 )");
 }

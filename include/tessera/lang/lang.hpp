@@ -4,6 +4,7 @@
 #include "tessera/lang/arguments.hpp"
 #include "tessera/lang/cluster.hpp"
 #include "tessera/lang/fast_divmod.hpp"
+#include "tessera/lang/global_flag.hpp"
 #include "tessera/lang/instruction.hpp"
 #include "tessera/lang/layout.hpp"
 #include "tessera/lang/params.hpp"

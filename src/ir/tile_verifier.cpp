@@ -1,33 +1,4 @@
-// Rules of a well-formed tile kernel. They hold after tracing and after every pass on the tile IR.
-//
-//  1. There are 1 to 32 warps, 1 to 8 blocks in a cluster, and three grid extents (i64) over constants, parameters and
-//     the number of SMs.
-//  2. Every Value, Var and register tensor is defined by exactly one statement, before its uses, in a block that
-//     encloses them. A shared tile or barrier array is allocated once, before its uses, in an enclosing block.
-//  3. Expressions of statements have only the leaves constant, param (a scalar one), block_idx, grid_dim, cluster_rank,
-//     value, var; operand and index only inside Compute, in range.
-//  4. Types: Let, DeclareVar, AssignVar and For agree with their Value or Var; conditions are bool; offsets are i32 or
-//     i64 (i32 for TMA); barrier indices and blocks of a cluster i32, phases, byte counts and multicast masks u32; the
-//     step of a loop is positive.
-//  5. Break and Continue stand inside a loop, in the loop's thread group.
-//  6. A thread group lies inside the group around it. An elected thread is one; one of each warp is of whole warps, and
-//     executes only control statements, ArriveBarrier and Print.
-//  7. A register tensor is used by the group that made it.
-//  8. Shapes and element types: loads and stores agree with view or shared tile in type and rank (a tile: in shape);
-//     Compute's inputs broadcast to its output and its value has the output's type; Transpose exchanges two extents;
-//     Dot has fitting shapes in multiples of 16, 8, 16, one of its three type combinations, a group of whole warps.
-//  9. Barrier counts and constant byte counts are 1 to 2^20 - 1; a constant barrier index is in range.
-// 10. TMA loads and prefetches are executed by one thread or one whole warp; stores, commits and waits by one thread.
-//     Multicast needs a cluster. Bulk reductions are of float16, bfloat16, float32, int32 and uint32.
-// 11. Layouts, where set, have the tensor's shape; a register layout uses every thread of the group.
-// 12. A shared view has an i32 origin and an extent within the tile for each dimension of its tile, and keeps some of
-//     the dimensions, each once, the others with extent 1.
-// 13. Wgmma has a in shared memory or in registers, fitting 2-D shapes in multiples of 64, 8 (integers: 8, 24, 16) and
-//     32 bytes, one of its type combinations, a named accumulator, a bool for accumulate and negates floats only. It,
-//     its fence, commit and wait (0 to 7) are executed by one warpgroup: 128 threads from a multiple of 128.
-// 14. SetRegisters is a multiple of 8 in 24..256 for whole warpgroups. Named barriers are for a multiple of 32 threads,
-//     32 to 1024, at most 15, of whole warps. ClusterSync is of the whole block, GridDependency of dependent launches.
-// 15. Flags are elements of a view of u32 with one offset a dimension, and compared with u32; one thread signals.
+// The rules stand at verify() in tile.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>

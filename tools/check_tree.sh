@@ -34,6 +34,9 @@ for script in $(files '*.sh' '*.py'); do
   [ -x "$script" ] && [ "$script" != tools/common.sh ] && [ "$(head -c 2 "$script")" != '#!' ] && off "a script without a first line:" "  $script"
 done
 for document in README.md docs/*.md; do
+  # What a careless merge leaves of a section that both sides changed.
+  found=$(grep -E '^#{2,} ' "$document" | sort | uniq -d)
+  [ -z "$found" ] || off "$document has a heading twice:" "$found"
   while read -r link; do
     [ -e "$(dirname "$document")/$link" ] || off "$document links to a file that is not there:" "  $link"
   done < <(sed '/^```/,/^```$/d' "$document" 2>/dev/null | grep -oE '\]\([^)#]+' | sed 's/^](//' | grep -vE '^https?:')

@@ -48,8 +48,8 @@ one thread elected in warp 0 {
 TEST(GlobalFlags, OneThreadSignals) {
   expect_flag_error(
       [](const GlobalView& flags, const Int32&) {
-        global_flag.signal(flags, {0, 0}, 1);
-      },  // <- error
+        global_flag.signal(flags, {0, 0}, 1);  // <- error
+      },
       "global_flag.signal() is executed by threads 0..127");
   expect_flag_error(
       [](const GlobalView& flags, const Int32&) {
@@ -75,8 +75,8 @@ TEST(GlobalFlags, OneOffsetADimension) {
 TEST(GlobalFlags, ValuesFit) {
   expect_flag_error(
       [](const GlobalView& flags, const Int32&) {
-        global_flag.wait(flags, {0, 0}, -1);
-      },  // <- error
+        global_flag.wait(flags, {0, 0}, -1);  // <- error
+      },
       "global_flag.wait() with the value -1");
   expect_flag_error(
       [](const GlobalView& flags, const Int32&) {

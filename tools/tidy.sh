@@ -18,7 +18,7 @@ check() {
   [ -e "$cache/$key" ] && return 0
   # The units of a unity build include sources, which is what the last check warns of.
   log=$(clang-tidy-14 --quiet --config-file=.clang-tidy --checks=-bugprone-suspicious-include \
-    --header-filter='.*/(include/tessera|src|examples|commands)/.*\.(cpp|hpp|inl)$' -p "$database" "$unit" 2>/dev/null) || {
+    --header-filter='.*/(include/tessera|src|examples|commands)/.*\.[ch]pp$' -p "$database" "$unit" 2>/dev/null) || {
     printf '%s\n' "$log"
     return 1
   }

@@ -42,8 +42,7 @@ struct Mutation {
 // - each of its counts changed: expected bytes by 16 up and down and to a half; arrivals of an mbarrier by one, at its
 //   initialisation and at an arrive; threads of a named barrier by a warp; groups that a wait leaves by one more,
 // - a wait's parity flipped; the value of a flag's signal or wait one more; a wait for stores made a wait for their
-// reads; a signal or copy to other blocks kept at
-//   home,
+//   reads; a signal or copy to other blocks kept at home,
 // - each wait, arrive, fence, commit moved behind the next statement that does something, and before the previous one;
 //   an If around nothing but such statements is moved with them. Two of a kind do not change places: they commute,
 // - each ring of tiles and each counter of slots shortened by one.

@@ -120,17 +120,20 @@ void fill_bytes(int device, void* dst, unsigned char value, std::size_t bytes, v
   check_cuda(driver_api().fill8(address(dst), value, bytes, stream), "cuMemsetD8Async");
 }
 
-void synchronize(int device, void* stream) {
+void synchronize_stream(int device, void* stream) {
   const ContextScope scope(device);
   LaunchLog& log = launch_log(device);
   const LaunchLog::Place place = log.place(stream);
-  if (stream == nullptr) {
-    check_cuda(driver_api().context_synchronize(), "cuCtxSynchronize");
-    log.clear(place.position);
-  } else {
-    check_cuda(driver_api().stream_synchronize(stream), "cuStreamSynchronize");
-    log.clear(place);
-  }
+  check_cuda(driver_api().stream_synchronize(stream), "cuStreamSynchronize");
+  log.clear(place);
+}
+
+void synchronize(int device, void* stream) {
+  if (stream != nullptr) return synchronize_stream(device, stream);
+  const ContextScope scope(device);
+  const std::uint64_t launches = launch_log(device).position();
+  check_cuda(driver_api().context_synchronize(), "cuCtxSynchronize");
+  launch_log(device).clear(launches);
 }
 
 void* create_stream(int device) { return create_stream(device, false); }

@@ -72,6 +72,7 @@ void copy_to_host(int device, void* dst, const void* src, std::size_t bytes);
 void copy_on_device(int device, void* dst, const void* src, std::size_t bytes, void* stream);
 void fill_bytes(int device, void* dst, unsigned char value, std::size_t bytes, void* stream);
 void synchronize(int device, void* stream = nullptr);  // null: everything on the device
+void synchronize_stream(int device, void* stream);     // also the default stream alone
 void* create_stream(int device);
 void destroy_stream(int device, void* stream);
 void* create_event(int device);

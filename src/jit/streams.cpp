@@ -40,14 +40,6 @@ int device_of_stream(int device, void* stream) {
   return -1;
 }
 
-void synchronize_stream(int device, void* stream) {
-  const ContextScope scope(device);
-  LaunchLog& log = launch_log(device);
-  const LaunchLog::Place place = log.place(stream);
-  check_cuda(driver_api().stream_synchronize(stream), "cuStreamSynchronize");
-  log.clear(place);
-}
-
 bool stream_finished(int device, void* stream) {
   const ContextScope scope(device);
   LaunchLog& log = launch_log(device);

@@ -11,7 +11,6 @@ namespace tessera::jit {
 void* create_stream(int device, bool independent);  // independent: CU_STREAM_NON_BLOCKING
 // The ordinal of the device that a stream belongs to, as far as its context is the primary one of a device; -1 if not.
 int device_of_stream(int device, void* stream);
-void synchronize_stream(int device, void* stream);  // also the default stream alone
 bool stream_finished(int device, void* stream);
 void wait_event(int device, void* stream, void* event);
 bool event_finished(int device, void* event);

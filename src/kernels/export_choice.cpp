@@ -11,6 +11,7 @@
 #include "kernels/options.hpp"
 #include "runtime/device_state.hpp"
 #include "runtime/launchable.hpp"
+#include "support/config_text.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::kernels {
@@ -23,21 +24,10 @@ struct Allowed {
   std::vector<std::size_t> configs;
 };
 
-std::string trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return std::string(text);
-}
-
 // "a=1,b=2" to its fields and values, as far as it is of that form.
 Pins fields_of(std::string_view config) {
   Pins result;
-  while (!config.empty()) {
-    const std::string_view item = config.substr(0, config.find(','));
-    config.remove_prefix(std::min(item.size() + 1, config.size()));
-    const std::size_t equals = std::min(item.find('='), item.size());
-    result.emplace_back(trimmed(item.substr(0, equals)), trimmed(item.substr(std::min(equals + 1, item.size()))));
-  }
+  for (const ConfigItem& item : config_items(config)) result.emplace_back(item.field, item.value);
   return result;
 }
 

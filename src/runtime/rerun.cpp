@@ -31,8 +31,9 @@ std::vector<CandidateReport> take_part(const tune::Record& record, const Cache& 
     CandidateReport report = row.report;
     jobs->emplace_back();
     if (report.status == Status::ranked || report.status == Status::chosen) report.status = Status::unused;
-    const bool built = row.launch && row.report.status != Status::pruned;
-    if (built && cache.load(row.launch->entry, true, true)) {
+    std::optional<CacheEntry> entry;
+    if (row.launch && row.report.status != Status::pruned) entry = cache.load(row.launch->entry, true, true);
+    if (entry) {
       report = CandidateReport();
       report.config = row.report.config;
       report.warps = row.report.warps;
@@ -43,7 +44,7 @@ std::vector<CandidateReport> take_part(const tune::Record& record, const Cache& 
       report.remarks = row.report.remarks;
       report.status = Status::ranked;
       jobs->back() = row.launch->job;
-      jobs->back().cubin = cache.load(row.launch->entry, true)->compiled.cubin;
+      jobs->back().cubin = std::move(entry->compiled.cubin);
     }
     rows.push_back(std::move(report));
   }

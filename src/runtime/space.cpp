@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "support/config_text.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::detail {
@@ -45,22 +46,12 @@ void SpaceRules::bad_value(std::string_view field, std::string_view value, Sourc
 
 std::vector<std::pair<std::size_t, std::string>> SpaceRules::split(std::string_view text, SourceLoc loc) const {
   std::vector<std::pair<std::size_t, std::string>> result;
-  const auto trim = [](std::string_view s) {
-    while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-    while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-    return s;
-  };
   const std::string known = fmt::format("the fields are {}", fmt::join(names_, ", "));
-  text = trim(text);
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view item = trim(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) {
-      throw Error(ErrorKind::user, loc, fmt::format("\"{}\" is not of the form field=value", item), known);
+  for (const ConfigItem& item : config_items(trimmed(text))) {
+    if (!item.has_value) {
+      throw Error(ErrorKind::user, loc, fmt::format("\"{}\" is not of the form field=value", item.text), known);
     }
-    const std::string_view name = trim(item.substr(0, equals));
+    const std::string_view name = item.field;
     const auto found = std::find(names_.begin(), names_.end(), name);
     if (found == names_.end()) {
       throw Error(ErrorKind::user, loc, fmt::format("the configuration has no field \"{}\" with choices", name), known);
@@ -71,7 +62,7 @@ std::vector<std::pair<std::size_t, std::string>> SpaceRules::split(std::string_v
         throw Error(ErrorKind::user, loc, fmt::format("the field {} is given twice", name), "give each field once");
       }
     }
-    result.emplace_back(index, trim(item.substr(equals + 1)));
+    result.emplace_back(index, item.value);
   }
   return result;
 }

@@ -140,15 +140,7 @@ TEST_F(NvrtcProcessTest, KilledProcessesLeaveNothingThatMatters) {
         std::this_thread::sleep_for(std::chrono::milliseconds(random() % 900));
         ::kill(pid, SIGKILL);
       }
-      workers.collect();
-      for (const auto& [pid, status] : workers.status()) {
-        if (victims.contains(pid) && status == SIGKILL) {
-          ++killed;
-          continue;
-        }
-        EXPECT_EQ(status, 0);
-        EXPECT_EQ(workers.output(pid), "");
-      }
+      killed += workers.collect_killed(victims);
     }
     compiling += static_cast<int>(counted_lines(log()).size());
     for (const auto& [line, count] : counted_lines(results())) EXPECT_TRUE(alone.launched.contains(line)) << line;

@@ -127,4 +127,12 @@ class TrialTest : public RuntimeTest {
   static inline void* driver = nullptr;
 };
 
+// With what a Subject reads and writes.
+class VectorTrialTest : public TrialTest {
+ protected:
+  Device device = Device::cuda(0);
+  Buffer<float> x = device.from_host(counted(), {n});
+  Buffer<float> y = device.full<float>({n}, -5.0F);
+};
+
 }  // namespace tessera::test

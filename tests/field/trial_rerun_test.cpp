@@ -28,11 +28,7 @@ struct Ran {
   std::string text;  // both streams
 };
 
-struct TrialRerun : test::TrialTest {
-  Device device = Device::cuda(0);
-  Buffer<float> x = device.from_host(counted(), {n});
-  Buffer<float> y = device.full<float>({n}, -5.0F);
-
+struct TrialRerun : test::VectorTrialTest {
   // Leaves a record, and nothing of it in this process.
   void tune(const Subject& subject) { tune(subject, arguments<float>(n, x, y)); }
   void tune(const Subject& subject, const std::array<detail::Argument, 3>& with) {

@@ -20,11 +20,7 @@ using ::testing::MatchesRegex;
 using ::testing::Not;
 using Status = CandidateReport::Status;
 
-struct Trial : test::TrialTest {
-  Device device = Device::cuda(0);
-  Buffer<float> x = device.from_host(counted(), {n});
-  Buffer<float> y = device.full<float>({n}, -5.0F);
-
+struct Trial : test::VectorTrialTest {
   void call(detail::KernelImpl& kernel) { kernel.launch(arguments<float>(n, x, y), nullptr, nullptr); }
   void expect_right() const {
     const std::vector<float> in = x.to_host(), out = y.to_host();

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,21 @@ class Workers {
       int raw = 0;
       if (!status && ::waitpid(pid, &raw, 0) == pid) status = raw;
     }
+  }
+  // Collects all. Who was not to be killed has ended well and said nothing; so has a victim that was faster. How many
+  // victims were killed.
+  int collect_killed(const std::set<pid_t>& victims) {
+    collect();
+    int killed = 0;
+    for (const auto& [pid, status] : status_) {
+      if (victims.contains(pid) && status == SIGKILL) {
+        ++killed;
+        continue;
+      }
+      EXPECT_EQ(status, 0);
+      EXPECT_EQ(output(pid), "");
+    }
+    return killed;
   }
   int wait(pid_t pid) {
     int raw = -1;

@@ -15,6 +15,8 @@
 #include "common/bench.hpp"
 #include "jit/cublas.hpp"
 #include "jit/cublas_lt.hpp"
+#include "kernels/options.hpp"
+#include "runtime/device_state.hpp"
 
 namespace {
 
@@ -42,8 +44,15 @@ std::vector<Size> all_sizes() {
   return sizes;
 }
 
+// A configuration that was not chosen, beside the chosen one.
+struct Leader {
+  std::string config;
+  double us = 0;
+};
+
 struct Line {
   Size size;
+  std::vector<Leader> leaders;
   double cublas_us = 0, best_us = 0, ours_us = 0;
   int algorithms = 0, best = 0;
   std::int64_t wrong = 0;
@@ -65,8 +74,38 @@ std::int64_t differences(const Buffer<Out>& ours, const Buffer<Out>& theirs, std
   return wrong;
 }
 
+// The `count` configurations of the chosen kernel that were the fastest in tuning, each prepared for that call alone.
+std::vector<std::pair<std::string, std::unique_ptr<kernels::Executor>>> leaders(const kernels::Call& call,
+                                                                                const MatmulReport& report,
+                                                                                std::size_t count) {
+  std::vector<CandidateReport> rows;
+  for (const CandidateReport& row : report.report.candidates) {
+    if (row.time_us > 0) rows.push_back(row);
+  }
+  std::sort(rows.begin(), rows.end(), [](const auto& x, const auto& y) { return x.time_us < y.time_us; });
+  rows.resize(std::min(rows.size(), count));
+  std::vector<std::pair<std::string, std::unique_ptr<kernels::Executor>>> result;
+  for (const kernels::Option& option :
+       kernels::options_for(call.problem, call.device.state()->multiprocessors(), kernels::Consider::what_may_win)) {
+    if (option.choice.kernel != report.kernel) continue;
+    const std::vector<std::string> configs = option.configs();
+    for (const CandidateReport& row : rows) {
+      const auto found = std::find(configs.begin(), configs.end(), row.config);
+      if (found == configs.end()) continue;
+      result.emplace_back(row.config, option.make({static_cast<std::size_t>(found - configs.begin())}));
+      result.back().second->prepare(call);
+    }
+  }
+  return result;
+}
+
+struct Protocol {
+  int rounds = 30;
+  std::size_t leaders = 0;
+};
+
 template <class In, class Out>
-Line measure(const Device& device, const Size& s, int rounds) {
+Line measure(const Device& device, const Size& s, const Protocol& protocol) {
   const auto a = device.randn<In>({s.m, s.k}, 1), b = device.randn<In>({s.n, s.k}, 2);
   auto c = device.zeros<Out>({s.m, s.n}), reference = device.zeros<Out>({s.m, s.n});
   Line line;
@@ -90,7 +129,16 @@ Line measure(const Device& device, const Size& s, int rounds) {
       {"default", [&](void* stream) { run(0, stream); }},
       {"best", [&](void* stream) { run(line.best, stream); }},
       {"tessera", [&](void* stream) { matmul(a, b, c, {.stream = stream}); }}};
-  const auto timings = examples::measure(device.ordinal(), nullptr, contenders, rounds);
+  const kernels::Problem problem =
+      kernels::describe(Matrix<In>(a).value(), Matrix<In>(b).value(), Matrix<Out>(c).value(), {}, SourceLoc::here());
+  const kernels::Call call{problem, device, nullptr, SourceLoc::here()};
+  const auto others = leaders(call, line.report, protocol.leaders);
+  for (const auto& other : others) {
+    contenders.push_back({other.first, [&](void*) { other.second->launch(call); }});
+  }
+  const auto timings = examples::measure(device.ordinal(), nullptr, contenders, protocol.rounds);
+  for (std::size_t i = 3; i < timings.size(); ++i)
+    line.leaders.push_back({timings[i].name, timings[i].median_ms * 1e3});
   line.cublas_us = timings[0].median_ms * 1e3;
   line.best_us = timings[1].median_ms * 1e3;
   line.ours_us = timings[2].median_ms * 1e3;
@@ -132,6 +180,10 @@ nlohmann::ordered_json to_json(const Line& line) {
                               {"kernel", line.report.kernel},
                               {"config", line.report.config},
                               {"reason", line.report.reason}};
+  for (const Leader& leader : line.leaders) json["leaders"].push_back({{"config", leader.config}, {"us", leader.us}});
+  for (const CandidateReport& row : line.report.report.candidates) {
+    if (row.time_us > 0) json["measured"].push_back({{"config", row.config}, {"us", row.time_us}});
+  }
   for (const auto& choice : line.report.choices) {
     json["choices"].push_back({{"kernel", choice.kernel},
                                {"config", choice.config},
@@ -148,6 +200,7 @@ void print(const Line& line) {
              line.size.n, line.size.k, line.cublas_us, line.best_us, line.ours_us, flop / line.ours_us * 1e-6,
              line.cublas_us / line.ours_us, line.ratio(), line.wrong == 0 ? "" : fmt::format("WRONG {} ", line.wrong),
              line.report.kernel, line.report.config);
+  for (const Leader& leader : line.leaders) fmt::print("{:42.1f}  {}\n", leader.us, leader.config);
   std::fflush(stdout);
 }
 
@@ -157,10 +210,13 @@ int main(int argc, char** argv) try {
   CLI::App app{"tessera::matmul against cuBLAS over a list of shapes, on a Hopper GPU"};
   std::string dtype = "f16", path;
   std::vector<std::int64_t> only;
-  int rounds = 30;
+  Protocol protocol;
   app.add_option("--dtype", dtype)->check(CLI::IsMember({"f16", "bf16", "f8"}))->capture_default_str();
   app.add_option("--size", only, "M N K instead of the list; several after each other");
-  app.add_option("--rounds", rounds)->check(CLI::Range(1, 1000))->capture_default_str();
+  app.add_option("--rounds", protocol.rounds)->check(CLI::Range(1, 1000))->capture_default_str();
+  app.add_option("--leaders", protocol.leaders,
+                 "measure as many of the configurations that were the fastest in tuning, each beside the chosen one")
+      ->check(CLI::Range(0, 100));
   app.add_option("--json", path, "write the results to this file");
   CLI11_PARSE(app, argc, argv);
   std::vector<Size> sizes = all_sizes();
@@ -172,9 +228,9 @@ int main(int argc, char** argv) try {
   std::vector<Line> lines;
   for (const Size& s : sizes) {
     try {
-      lines.push_back(dtype == "f16"    ? measure<float16, float16>(device, s, rounds)
-                      : dtype == "bf16" ? measure<bfloat16, bfloat16>(device, s, rounds)
-                                        : measure<float8_e4m3, bfloat16>(device, s, rounds));
+      lines.push_back(dtype == "f16"    ? measure<float16, float16>(device, s, protocol)
+                      : dtype == "bf16" ? measure<bfloat16, bfloat16>(device, s, protocol)
+                                        : measure<float8_e4m3, bfloat16>(device, s, protocol));
       print(lines.back());
     } catch (const Error& error) {
       fmt::print("{:>6} {:>6} {:>6}  {}\n", s.m, s.n, s.k, error.what());
@@ -196,10 +252,9 @@ int main(int argc, char** argv) try {
         {"compiler", lines.empty() ? std::string() : lines.front().report.report.compiler},
         {"data", "normally distributed (mean 0, deviation 1), rounded to the element type"},
         {"protocol",
-         fmt::format("contenders in rotating order, 2 rounds that do not count and {} that do, L2 overwritten before "
-                     "every run, CUDA events around each call, medians; default: the first algorithm that cublasLt's "
-                     "heuristic proposes, best: the fastest of up to 16, found by measuring all of them",
-                     rounds)},
+         examples::protocol(device.ordinal(), protocol.rounds) +
+             "; default: the first algorithm that cublasLt's heuristic proposes, best: the fastest of up to 16, found "
+             "by measuring all of them"},
         {"geometric_mean_to_default", all.to_default},
         {"geometric_mean_to_best", all.to_best},
         {"aligned_shapes", aligned.shapes},

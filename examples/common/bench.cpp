@@ -5,27 +5,12 @@
 #include <algorithm>
 
 #include "jit/driver.hpp"
+#include "jit/l2_flush.hpp"
 
 namespace examples {
 namespace {
 
-// Device memory that is freed at the end of the scope.
-class Scratch {
- public:
-  Scratch(int device, std::size_t bytes)
-      : device_(device), bytes_(bytes), data_(tessera::jit::device_alloc(device, bytes)) {}
-  ~Scratch() { tessera::jit::device_free(device_, data_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void overwrite(unsigned char value, void* stream) const {
-    tessera::jit::fill_bytes(device_, data_, value, bytes_, stream);
-  }
-
- private:
-  int device_;
-  std::size_t bytes_;
-  void* data_;
-};
+constexpr int warm_up = 2;  // rounds
 
 class Event {
  public:
@@ -52,14 +37,13 @@ double quantile(const std::vector<double>& sorted, double share) {
 }  // namespace
 
 std::vector<Timing> measure(int device, void* stream, const std::vector<Contender>& contenders, int rounds) {
-  constexpr int warm_up = 2;
-  const Scratch scratch(device, 2 * tessera::jit::device_info(device).l2_bytes);
+  const tessera::jit::L2Flush flush(device);
   const Event begin(device), end(device);
   std::vector<std::vector<double>> samples(contenders.size());
   for (int round = 0; round < rounds + warm_up; ++round) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       const std::size_t turn = (i + static_cast<std::size_t>(round)) % contenders.size();
-      scratch.overwrite(static_cast<unsigned char>(round), stream);
+      flush.run(stream);
       begin.record(stream);
       contenders[turn].launch(stream);
       end.record(stream);
@@ -85,6 +69,13 @@ int fastest(int device, int count, const std::function<void(int, void* stream)>&
   const auto best = std::min_element(timings.begin(), timings.end(),
                                      [](const Timing& x, const Timing& y) { return x.median_ms < y.median_ms; });
   return static_cast<int>(best - timings.begin());
+}
+
+std::string protocol(int device, int rounds) {
+  return fmt::format(
+      "contenders in rotating order, {} rounds that do not count and {} that do, {} before every run, CUDA events "
+      "around each, medians",
+      warm_up, rounds, tessera::jit::L2Flush(device).protocol());
 }
 
 std::vector<Row> rows_of(const std::vector<Timing>& timings, double operations, const std::string& baseline) {

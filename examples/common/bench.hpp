@@ -21,9 +21,11 @@ struct Timing {
   int samples = 0;
 };
 
-// `rounds` runs of every contender after two that do not count. Between runs a buffer of twice the L2 cache's size is
-// overwritten, so that nothing of a run's operands is left in it.
-std::vector<Timing> measure(int device, void* stream, const std::vector<Contender>& contenders, int rounds = 20);
+// `rounds` runs of every contender after two that do not count. Between runs the L2 cache is filled with other memory
+// (jit/l2_flush.hpp), so that nothing of a run's operands is left in it.
+std::vector<Timing> measure(int device, void* stream, const std::vector<Contender>& contenders, int rounds);
+// That in words, for the files of results.
+std::string protocol(int device, int rounds);
 
 // Which of `count` variants is fastest: launch(i, stream) enqueues one run of variant i.
 int fastest(int device, int count, const std::function<void(int, void* stream)>& launch, int rounds = 12);

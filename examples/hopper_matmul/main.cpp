@@ -82,7 +82,9 @@ void bench(const Device& device, std::vector<std::unique_ptr<Matmul<T>>>& kernel
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     contenders.push_back({options.versions[i], [&, i](void* stream) { kernels[i]->launch(stream, m, n, k, a, b, c); }});
   }
-  const auto timings = examples::measure(device.ordinal(), nullptr, contenders);
+  constexpr int rounds = 20;
+  const auto timings = examples::measure(device.ordinal(), nullptr, contenders, rounds);
+  results.protocol = examples::protocol(device.ordinal(), rounds);
   results.baseline = timings[0].median_ms <= timings[1].median_ms ? "cublas" : "cublaslt";
   results.library = cublas.version() + " (its default choice), " + library.version() + " (the best of " +
                     std::to_string(library.algorithms()) + " proposed algorithms, number " + std::to_string(best) + ")";

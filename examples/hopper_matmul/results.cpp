@@ -102,9 +102,7 @@ void write_json(const std::string& path, const Options& options, const Results& 
             {"reference", results.reference}};
   json["bench"] = Json::array();
   if (!results.bench.empty()) {
-    json["protocol"] =
-        "contenders in rotating order, 2 rounds that do not count and 20 that do, L2 overwritten before every run, "
-        "CUDA events around each launch, medians; results checked element by element first";
+    json["protocol"] = results.protocol + "; results checked element by element first";
     json["library"] = results.library;
     json["baseline"] = results.baseline;
   }

@@ -25,6 +25,7 @@ struct Results {
   std::vector<examples::Row> bench;
   std::string baseline;  // the row of `bench` that shares are of
   std::string library;   // what the rows of NVIDIA's library are, with its version
+  std::string protocol;  // of the measurement
 
   bool right() const;
 };

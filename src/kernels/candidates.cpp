@@ -1,6 +1,7 @@
 #include "kernels/candidates.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -59,7 +60,7 @@ double estimate(const Extents& e, const PersistentConfig& c) {
   const double loop = ceil_div(static_cast<double>(e.k), c.block_k) * block.cycles();
   double cycles = fill_cycles;
   if (c.consumers == Consumers::cooperative) {
-    cycles += rounds * (loop / 0.97 + epilogue_cycles(e, m * n, 2));
+    cycles += rounds * (loop / 0.97 + epilogue_cycles(e, m * n, c.consumer_count()));
   } else {  // the loops follow each other, unless the epilogues take longer
     const double epilogue = epilogue_cycles(e, m * n, 1);
     cycles += rounds * std::max(loop / 0.97 + 150, (loop + epilogue) / 2) + epilogue;
@@ -67,22 +68,20 @@ double estimate(const Extents& e, const PersistentConfig& c) {
   return std::max(cycles, memory_cycles(e) + fill_cycles) / clock_mhz + launch_us;
 }
 
-// Columns that leave through shared memory together: rows of at most 128 bytes, so that one swizzle covers them, that
-// divide the tile or, where only narrow ones do, leave a rest of it. In turns each consumer stages all of a tile's
-// rows: there half of that has to do.
-int store_columns(Consumers consumers, int block_n, int out_bytes) {
-  const int widest = 128 / out_bytes, wanted = consumers == Consumers::cooperative ? widest : widest / 2;
+// Columns that leave through shared memory together: at most `widest`, that divide the tile or, where only narrow ones
+// do, leave a rest of it.
+int store_columns(int block_n, int widest) {
   int best = 8;
   for (int s = 8; s <= widest; s += 8) {
     if (block_n % s == 0) best = s;
   }
-  return best >= wanted / 2 ? best : wanted;
+  return best >= widest / 2 ? best : widest;
 }
 
-// Buffers of half a tile's rows for each of two consumers, or of all rows, and one for the rest of a tile.
+// Buffers of each consumer's rows, and one for the rest of a tile.
 std::int64_t staging_bytes(const Extents& e, const PersistentConfig& c) {
   if (!by_tma(e.form)) return 0;
-  const std::int64_t rows = c.consumers == Consumers::cooperative ? c.block_m : 2 * c.block_m;
+  const std::int64_t rows = std::int64_t{c.consumer_count()} * c.consumer_rows();
   return rows * (c.buffers * c.store_n + c.block_n % c.store_n) * e.out_bytes;
 }
 
@@ -109,25 +108,28 @@ int group_of(const Extents& e, const PersistentConfig& c) {
 // between: which width leaves the last round of tiles nearly full depends on the problem.
 struct TileFamily {
   Consumers consumers;
-  int m, most_n;
+  int m, least_n, most_n;
 };
-constexpr TileFamily persistent_families[] = {{Consumers::cooperative, 128, 256},
-                                              {Consumers::cooperative, 256, 128},
-                                              {Consumers::ping_pong, 128, 200},
-                                              {Consumers::ping_pong, 64, 256}};
-constexpr int least_n = 64;
+constexpr TileFamily persistent_families[] = {
+    {Consumers::cooperative, 128, 64, 256}, {Consumers::cooperative, 192, 64, 192},
+    {Consumers::cooperative, 256, 64, 128}, {Consumers::cooperative, 256, 136, 200},
+    {Consumers::ping_pong, 128, 64, 200},   {Consumers::ping_pong, 64, 64, 256}};
 constexpr std::size_t widths_a_family = 3;  // of each cluster size, the fastest by the model
 
 // Rows of b are the tensor cores' rows, rows of a their columns.
 double estimate(const Extents& e, const SplitConfig& c, int splits) {
-  const double tiles = ceil_div(static_cast<double>(e.n), c.block_n) * ceil_div(static_cast<double>(e.m), c.block_m);
+  const double tiles = ceil_div(static_cast<double>(e.n), c.block_n * c.cluster) * c.cluster *
+                       ceil_div(static_cast<double>(e.m), c.block_m);
+  // A cluster has its SMs in one GPC, which has 16 or 18 of them on an H200: larger ones leave some idle.
+  const double sms = c.cluster > 2 ? std::max(1.0, std::floor(e.sms * 32 / 33.0)) : e.sms;
   const double k_bytes = c.block_k * e.in_bytes;
   const double stage = (c.block_m + c.block_n) * k_bytes;
+  const double fetched = (static_cast<double>(c.block_m) / c.cluster + c.block_n) * k_bytes;
   const double resident = std::max(1.0, std::floor(shared_limit / (c.stages * stage + 2048)));
-  const double rounds = ceil_div(tiles * splits, e.sms * resident);
-  const double together = std::min(resident, ceil_div(tiles * splits, e.sms));  // CTAs that share an SM
+  const double rounds = ceil_div(tiles * splits, sms * resident);
+  const double together = std::min(resident, ceil_div(tiles * splits, sms));  // CTAs that share an SM
   Block block{
-      static_cast<double>(c.block_n), static_cast<double>(c.block_m), k_bytes, static_cast<double>(e.in_bytes), stage,
+      static_cast<double>(c.block_n), static_cast<double>(c.block_m), k_bytes, static_cast<double>(e.in_bytes), fetched,
       static_cast<double>(c.stages)};
   const double alone = block.cycles();
   block.stages = c.stages * together;
@@ -136,8 +138,9 @@ double estimate(const Extents& e, const SplitConfig& c, int splits) {
   const double elements = static_cast<double>(c.block_m) * c.block_n;
   const double stored = splits == 1 ? epilogue_cycles(e, elements, c.warpgroups) : 600 + elements * 4 / 32;
   const double partials = splits == 1 ? 0 : static_cast<double>(e.m * e.n) * splits * 4 / (l2_rate * e.sms / 2);
-  const double cycles = rounds * (fill_cycles + loop + stored * together);
-  return std::max(cycles, memory_cycles(e) + partials + fill_cycles) / clock_mhz + launch_us;
+  const double joined = c.cluster > 1 ? 300 : 0;  // the blocks of a cluster begin and end together
+  const double cycles = rounds * (fill_cycles + joined + loop + stored * together);
+  return std::max(cycles, memory_cycles(e) + joined + partials + fill_cycles) / clock_mhz + launch_us;
 }
 
 // ReduceSplits: its launch overlaps, what it reads lies in L2.
@@ -163,19 +166,23 @@ namespace {
 // The configuration of that tile; none if it does not fit the problem or the machine.
 std::optional<PersistentConfig> persistent_config(const Extents& e, Consumers consumers, int m, int n, int cluster) {
   if (!e.b_by_k && n % 64 != 0) return {};  // whole panels
-  const bool wide = consumers == Consumers::ping_pong && m * n > 128 * 160;
+  PersistentConfig c{consumers, m, n, 128 / e.in_bytes, 0, cluster, 8, 0, 1};
+  const bool wide = c.consumer_rows() * n > 128 * 160;
   // An epilogue that reads, or works on many values at once, leaves no room for the widest sums.
   if (wide && e.steps.code() > 1) return {};
+  if (c.consumer_count() == 3 && n > 152 && e.steps.code() > 1) return {};
   // The 40 registers that these sums leave to the producer are too few for ptxas here: it spills some bytes.
   if (wide && (cluster == 1 || (e.in_bytes == 1 && n > 192))) return {};
-  PersistentConfig c{consumers, m, n, 128 / e.in_bytes, 0, cluster, 8, 0, 1};
-  c.store_n = store_columns(consumers, n, e.out_bytes);
   c.group = group_of(e, c);
+  const int row = 128 / e.out_bytes;  // covered by one swizzle
+  c.store_n = store_columns(n, row);
   c.stages = stages_beside(e, c);
-  if (c.consumers == Consumers::cooperative) {  // a second buffer, unless it costs a stage
-    c.buffers = 2;
-    if (stages_beside(e, c) < c.stages) c.buffers = 1;
+  if (consumers == Consumers::ping_pong && c.stages < 4) {  // each of these stages all of a tile's rows
+    c.store_n = store_columns(n, row / 2);
+    c.stages = stages_beside(e, c);
   }
+  c.buffers = 2;  // unless the second one costs a stage
+  if (stages_beside(e, c) < c.stages) c.buffers = 1;
   if (c.stages < 2 || (cluster == 2 && e.m <= c.block_m)) return {};
   return c;
 }
@@ -183,24 +190,35 @@ std::optional<PersistentConfig> persistent_config(const Extents& e, Consumers co
 }  // namespace
 
 std::vector<Estimated<PersistentConfig>> persistent_candidates(const Extents& e) {
-  std::vector<Estimated<PersistentConfig>> result;
+  // The fastest of each kind come first, then all second ones: the model compares widths better than kinds of tiles.
+  std::array<std::vector<Estimated<PersistentConfig>>, widths_a_family> places;
   for (const TileFamily& family : persistent_families) {
     for (const int cluster : {1, 2}) {
       std::vector<Estimated<PersistentConfig>> widths;
-      for (int n = family.most_n; n >= least_n; n -= 8) {
+      for (int n = family.most_n; n >= family.least_n; n -= 8) {
         const auto c = persistent_config(e, family.consumers, family.m, n, cluster);
         if (c) widths.push_back({*c, estimate(e, *c)});
       }
       sort(widths);
-      widths.resize(std::min(widths.size(), widths_a_family));
-      result.insert(result.end(), widths.begin(), widths.end());
+      for (std::size_t i = 0; i < std::min(widths.size(), widths_a_family); ++i) places[i].push_back(widths[i]);
     }
   }
-  sort(result);
+  std::vector<Estimated<PersistentConfig>> result;
+  for (auto& place : places) {
+    sort(place);
+    result.insert(result.end(), place.begin(), place.end());
+  }
   return result;
 }
 
 namespace {
+
+// CTAs that are worth sharing a: its tile has to be a good part of what is fetched.
+int most_cluster(const Extents& e, const SplitConfig& c) {
+  if (c.block_m < 32) return 1;
+  const std::int64_t tiles = (e.n + c.block_n - 1) / c.block_n;
+  return tiles < 2 ? 1 : tiles < 4 ? 2 : 4;
+}
 
 std::vector<Estimated<SplitConfig>> split_configs(const Extents& e, int splits) {
   std::vector<Estimated<SplitConfig>> result;
@@ -211,10 +229,13 @@ std::vector<Estimated<SplitConfig>> split_configs(const Extents& e, int splits) 
     if (e.steps.code() > 1 && block_m > 192) continue;
     for (const int warpgroups : {1, 2}) {
       for (const int deep : {1, 2}) {  // all of the shared memory, or half of it so that two CTAs fit an SM
-        SplitConfig c{block_m, 64 * warpgroups, 128 / e.in_bytes, 0, warpgroups};
+        SplitConfig c{block_m, 64 * warpgroups, 128 / e.in_bytes, 0, warpgroups, 1};
         const std::int64_t stage = std::int64_t{c.block_m + c.block_n} * c.block_k * e.in_bytes;
         c.stages = static_cast<int>(std::min<std::int64_t>(deep == 1 ? 16 : 8, (shared_limit / deep - 2048) / stage));
-        if (c.stages >= 2) result.push_back({c, estimate(e, c, splits)});
+        if (c.stages < 2) continue;
+        for (c.cluster = 1; c.cluster <= most_cluster(e, c); c.cluster *= 2) {
+          result.push_back({c, estimate(e, c, splits)});
+        }
       }
     }
   }

@@ -37,8 +37,8 @@ struct Estimated {
   double us = 0;
 };
 
-// Configurations of the kernel that fit, the fastest first: of each height, kind of consumers and cluster size the
-// three best widths. Never empty.
+// Configurations of the kernel that fit: of each height, kind of consumers and cluster size the three best widths. The
+// best ones of each such kind come first, the fastest at the front, then all second ones. Never empty.
 std::vector<Estimated<PersistentConfig>> persistent_candidates(const Extents& e);
 
 // The same for one number of splits, or for all that make sense: those of SplitMatmul and of what follows it.

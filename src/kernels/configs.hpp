@@ -6,7 +6,7 @@
 namespace tessera::kernels {
 
 enum class Consumers : std::uint8_t {
-  cooperative,  // halves of one tile
+  cooperative,  // parts of one tile
   ping_pong     // whole tiles in turns: one stores its result while the other multiplies
 };
 
@@ -17,6 +17,11 @@ struct PersistentConfig {
   int group = 8;     // rows of tiles that are worked on together
   int store_n = 64;  // columns that leave together; the last ones of a tile may be fewer
   int buffers = 2;   // for them, of each consumer: 1 or 2
+
+  // Warpgroups that multiply: each takes the same number of a tile's rows, a multiple of wgmma's 64, or whole tiles in
+  // turns.
+  int consumer_count() const { return consumers == Consumers::cooperative && block_m == 192 ? 3 : 2; }
+  int consumer_rows() const { return consumers == Consumers::ping_pong ? block_m : block_m / consumer_count(); }
   bool operator==(const PersistentConfig&) const = default;
 };
 
@@ -24,6 +29,7 @@ struct PersistentConfig {
 struct SplitConfig {
   int block_m = 16, block_n = 128, block_k = 64, stages = 8;
   int warpgroups = 2;  // that share the rows of b's tile
+  int cluster = 1;     // CTAs that share the tiles of a
   bool operator==(const SplitConfig&) const = default;
 };
 

@@ -36,6 +36,12 @@ class Arguments {
   std::size_t used_ = 0;
 };
 
+// The times of kernels are compared across their programs (select.cpp), of which some have one configuration.
+detail::Program measured(detail::Program program) {
+  program.always_measured = true;
+  return program;
+}
+
 // Of the operands and of C, as the kernels begin and end their parameters with them.
 template <class A>
 void add_forms(A& arguments, const Problem& p) {
@@ -51,7 +57,7 @@ void add_memory(A& arguments, const Problem& p) {
 class Persistent final : public Executor {
  public:
   Persistent(const Problem& p, const std::vector<PersistentConfig>& configs)
-      : kernel_(persistent_program(p.in, p.out, configs)) {}
+      : kernel_(measured(persistent_program(p.in, p.out, configs))) {}
   void prepare(const Call& call) override { kernel_.prepare(arguments(call).all(), &call.device); }
   void launch(const Call& call) override { kernel_.launch(arguments(call).all(), &call.device, call.stream); }
   std::vector<Step> steps(const Call& call) override { return {{&kernel_, arguments(call).list()}}; }
@@ -72,7 +78,7 @@ class Split final : public Executor {
   Split(const Problem& p, int splits, const std::vector<SplitConfig>& configs, double reduction_us)
       : splits_(splits),
         reduction_us_(reduction_us),
-        kernel_(split_program(p.in, p.out, configs)),
+        kernel_(measured(split_program(p.in, p.out, configs))),
         reduction_(reduce_program(p.out)) {}
 
   void prepare(const Call& call) override {
@@ -141,7 +147,8 @@ class Split final : public Executor {
 
 class Pitch final : public Executor {
  public:
-  Pitch(const Problem& p, const std::vector<PitchConfig>& configs) : kernel_(pitch_program(p.in, p.out, configs)) {}
+  Pitch(const Problem& p, const std::vector<PitchConfig>& configs)
+      : kernel_(measured(pitch_program(p.in, p.out, configs))) {}
   void prepare(const Call& call) override { kernel_.prepare(arguments(call).all(), &call.device); }
   void launch(const Call& call) override { kernel_.launch(arguments(call).all(), &call.device, call.stream); }
   std::vector<Step> steps(const Call& call) override { return {{&kernel_, arguments(call).list()}}; }

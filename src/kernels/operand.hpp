@@ -30,7 +30,8 @@ struct Operand {
         {.src = view, .dst = tiles[slot], .offsets = {by_k ? row : k, by_k ? k : row}, .mbarrier = slot.full});
   }
   // The same for all CTAs of the cluster, which take turns at it.
-  void fetch_for_cluster(const UnrolledSlot& slot, const Int32& row, const Int32& k) const {
+  template <class Slot>
+  void fetch_for_cluster(const Slot& slot, const Int32& row, const Int32& k) const {
     if (cluster.size() == 1) {
       fetch(slot, row, k);
     } else if (auto _ = when(cluster.rank() == slot.index % cluster.size())) {

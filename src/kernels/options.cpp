@@ -10,8 +10,8 @@ namespace tessera::kernels {
 
 namespace {
 
-constexpr std::size_t tuned_configs = 14;  // of PersistentMatmul and PitchMatmul
-constexpr std::size_t tuned_split_configs = 4, tuned_splits = 2;
+constexpr std::size_t tuned_configs = 20;  // of PersistentMatmul and PitchMatmul
+constexpr std::size_t tuned_split_configs = 6, tuned_splits = 3;
 
 template <class Config>
 using Candidates = std::shared_ptr<const std::vector<Estimated<Config>>>;

@@ -1,5 +1,5 @@
 // The matmul for large results: one CTA an SM works through many tiles, a producer warp keeps a ring of operand tiles
-// full, two consumer warpgroups multiply, either both on one tile or in turns on tiles of their own.
+// full, two or three consumer warpgroups multiply, either all on one tile or two in turns on tiles of their own.
 #pragma once
 
 #include <numeric>
@@ -28,17 +28,18 @@ struct PersistentMatmul : Script {
     const auto [consumers, block_m, block_n, block_k, stages, cluster_m, group, store_n, buffers] = config;
     const bool turns = consumers == Consumers::ping_pong;
     const bool across = by_columns(form);
-    const int rows = turns ? block_m : block_m / 2;  // of one consumer
-    const bool wide = rows * block_n > 128 * 160;    // sums that need every register there is
+    const int count = config.consumer_count(), rows = config.consumer_rows();
+    const bool wide = rows * block_n > 128 * 160;  // sums that need every register there is
     attrs.cluster = {cluster_m};
     attrs.blocks = persistent_grid();
-    attrs.warps = 12;  // the producer's warpgroup and two consumers
+    attrs.warps = 4 + 4 * count;  // the producer's warpgroup and the consumers
 
     const Operand<In> a(a_ptr, m_size, k_size, a_pitch, a_by_k, stages, block_m, block_k);
     const Operand<In> b(b_ptr, n_size, k_size, b_pitch, b_by_k, stages, block_n, block_k);
     const Epilogue<Out> epilogue(m_size, n_size, form, steps, c_rows, c_columns, alpha, beta, c_ptr, bias_ptr);
     const Staging sc = make_staging(rows, across);
-    UnrolledPipeline ring(stages, cdiv(k_size, block_k), {.consumer_warps = turns ? 4 : 8, .cluster = cluster_m > 1});
+    UnrolledPipeline ring(stages, cdiv(k_size, block_k),
+                          {.consumer_warps = turns ? 4 : 4 * count, .cluster = cluster_m > 1});
     GroupedTiles tiles(cdiv(m_size, block_m), cdiv(n_size, block_n), group, {.cluster = cluster_m});
     auto turn = mbarrier.alloc({4, 4});  // of consumers in turns: an arrival of each warp of the one before
 
@@ -46,15 +47,15 @@ struct PersistentMatmul : Script {
       registers(wide ? 40 : 56);
       if (auto _ = single_thread()) produce(ring, tiles, a, b);
     }
-    for (int me : {0, 1}) {  // a C++ loop: traced once for each consumer
+    for (int me = 0; me < count; ++me) {  // a C++ loop: traced once for each consumer
       if (auto _ = warp_group(4 + 4 * me, 4)) {
-        registers(wide ? 232 : 224);
+        registers(count == 3 ? 152 : wide ? 232 : 224);
         auto acc = register_tensor<float>({rows, block_n}, 0.0f);
         if (turns) {
           take_turns(me, ring, tiles, a, b, acc, turn, epilogue, sc);
         } else {
           for (auto tile : tiles) {
-            multiply(ring, a, b, acc, me, 2);
+            multiply(ring, a, b, acc, me, count);
             wgmma.wait_group(0);
             ring.release_last();
             send(epilogue, acc, sc, me, tile.m * block_m + me * rows, tile.n * block_n);
@@ -75,7 +76,7 @@ struct PersistentMatmul : Script {
   };
   Staging make_staging(int rows, bool across) const {
     const auto tiles = [&](int count, int columns) {
-      return shared_tensor<Out>({2, count, across ? columns : rows, across ? rows : columns});
+      return shared_tensor<Out>({config.consumer_count(), count, across ? columns : rows, across ? rows : columns});
     };
     Staging result{tiles(config.buffers, config.store_n), {}};
     if (const int rest = config.block_n % config.store_n; rest != 0) result.rest.push_back(tiles(1, rest));

@@ -27,9 +27,10 @@ struct SplitMatmul : Script {
   void operator()(Int32 m_size, int n_size, int k_size, bool a_by_k, bool b_by_k, OutputForm form, int steps,
                   int splits, Int64 a_pitch, Int64 b_pitch, Int64 c_rows, Int64 c_columns, Float32 alpha, Float32 beta,
                   Ptr<In> a_ptr, Ptr<In> b_ptr, Ptr<Out> c_ptr, Ptr<Out> bias_ptr, Ptr<float> partials_ptr) {
-    const auto [block_m, block_n, block_k, stages, warpgroups] = config;
+    const auto [block_m, block_n, block_k, stages, warpgroups, cluster_n] = config;
     const int blocks_k = cdiv(k_size, block_k);
-    attrs.blocks = {cdiv(n_size, block_n), cdiv(m_size, block_m), splits};
+    attrs.cluster = {cluster_n};
+    attrs.blocks = {cdiv(n_size, block_n * cluster_n) * cluster_n, cdiv(m_size, block_m), splits};
     attrs.warps = 4 * warpgroups + 1;
     attrs.dependent_launch = true;
 
@@ -39,7 +40,7 @@ struct SplitMatmul : Script {
     const int pitch = partial_pitch(n_size);
     auto partials =
         global_view(partials_ptr + cast<Int64>(blockIdx.z) * cast<Int64>(m_size) * pitch, {m_size, n_size}, {pitch, 1});
-    Pipeline ring(stages, {.consumer_warps = 4 * warpgroups});
+    Pipeline ring(stages, {.consumer_warps = 4 * warpgroups, .cluster = cluster_n > 1});
     Int32 row = blockIdx.y * block_m;
     Int32 column = blockIdx.x * block_n;
     Int32 first = cast<Int32>(cast<Int64>(blockIdx.z) * blocks_k / splits);  // of the k-blocks of this CTA
@@ -53,9 +54,10 @@ struct SplitMatmul : Script {
           const auto slot = ring.acquire_for_producer();
           mbarrier.arrive_and_expect_tx(slot.full, a.at(slot).nbytes() + b.at(slot).nbytes());
           b.fetch(slot, column, block * block_k);
-          a.fetch(slot, row, block * block_k);
+          a.fetch_for_cluster(slot, row, block * block_k);
           ring.advance_producer();
         }
+        if (cluster_n > 1) ring.drain_producer();
       }
     }
     const int rows = block_n / warpgroups;  // of the transposed tile, for one warpgroup
@@ -72,6 +74,9 @@ struct SplitMatmul : Script {
           ring.advance_consumer();
         }
         wgmma.wait_group(0);
+        if (cluster_n > 1) {  // the producers wait for this before they end
+          if (auto _ = when(last > first)) ring.release_consumer();
+        }
         store(epilogue, partials, acc, splits, row, column + me * rows);
       }
     }

@@ -204,6 +204,7 @@ void BucketTuner::measure(RuntimeArguments arguments) {
   }
   tune::Options options;
   options.order = task_.order;
+  options.time_single = task_.always_measured;
   options.enough = [&] { return over(1); };
   options.enough_reason = cut_reason();
   options.save = [&] { save_step(); };

@@ -29,6 +29,7 @@ struct TuningTask {
   std::vector<std::size_t> order;      // the most promising first
   std::optional<double> seconds;       // the budget, for all processes together
   double seconds_before = 0;           // what earlier ones have spent of it
+  bool always_measured = false;        // as of the Program
 };
 
 struct TuningOutcome {

@@ -61,7 +61,8 @@ Bucket* Specialisation::choose(RuntimeArguments arguments, SourceLoc call, void*
   bucket.bounds = bounds_of(arguments);
   bucket.text = bucket_text(bucket.bounds);
   std::optional<tune::Record> record;
-  if (variants_.size() > 1 && !device_->simulated()) record = RecordStore(environment_.cache, identity(bucket)).load();
+  const bool compared = variants_.size() > 1 || environment_.program.always_measured;
+  if (compared && !device_->simulated()) record = RecordStore(environment_.cache, identity(bucket)).load();
   const bool known = record && choose_by_record(&bucket, *record, progress);
   std::optional<TuningTask> later;
   if (!known || to_be_continued(*record, tuning)) {
@@ -76,7 +77,7 @@ Bucket* Specialisation::choose(RuntimeArguments arguments, SourceLoc call, void*
     if (nothing) return nullptr;
     const std::vector<double> guess = estimates(rows, arguments, plans);
     if (!known) bucket.rows = rows;
-    if (rows.size() == 1) {
+    if (!compared || (rows.size() == 1 && device_->simulated())) {
       choose_only(&bucket, progress);
     } else if (device_->simulated()) {
       bucket.note = "the simulated device has no clock";
@@ -216,7 +217,8 @@ TuningTask Specialisation::task(const Bucket& bucket, std::vector<CandidateRepor
           std::move(measured),
           std::move(order),
           tuning.seconds,
-          earlier ? earlier->seconds : 0};
+          earlier ? earlier->seconds : 0,
+          environment_.program.always_measured};
 }
 
 void Specialisation::tune_now(Bucket* bucket, TuningTask task, RuntimeArguments arguments,

@@ -6,6 +6,7 @@
 
 #include "cuda/printer.hpp"
 #include "jit/compiler.hpp"
+#include "jit/launch_timer.hpp"
 #include "jit/streams.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/device_state.hpp"
@@ -37,36 +38,16 @@ class CudaExecutable final : public runtime::Executable {
   unsigned threads_;
 };
 
-// Device memory and events of one timer; frees them without throwing.
 class CudaTimer final : public runtime::Timer {
  public:
-  CudaTimer(int device, std::size_t l2_bytes) : device_(device), flush_bytes_(2 * l2_bytes) {
-    flush_ = jit::device_alloc(device_, flush_bytes_);
-    begin_ = jit::create_event(device_);
-    end_ = jit::create_event(device_);
-  }
-  ~CudaTimer() override {
-    try {
-      if (begin_ != nullptr) jit::destroy_event(device_, begin_);
-      if (end_ != nullptr) jit::destroy_event(device_, end_);
-      jit::device_free(device_, flush_);
-    } catch (const Error&) {  // the device has failed; its error is already on its way to the user
-    }
-  }
+  explicit CudaTimer(int device) : timer_(device) {}
   double milliseconds(const runtime::Executable& executable, const runtime::LaunchPlan& plan) override {
-    jit::fill_bytes(device_, flush_, 0, flush_bytes_, nullptr);
-    jit::record_event(device_, begin_, nullptr);
-    executable.launch(plan, nullptr);
-    jit::record_event(device_, end_, nullptr);
-    return jit::elapsed_ms(device_, begin_, end_);
+    return timer_.milliseconds([&] { executable.launch(plan, nullptr); });
   }
+  double milliseconds_of(const std::function<void()>& launch) override { return timer_.milliseconds(launch); }
 
  private:
-  int device_;
-  std::size_t flush_bytes_;
-  void* flush_ = nullptr;
-  void* begin_ = nullptr;
-  void* end_ = nullptr;
+  jit::LaunchTimer timer_;
 };
 
 // An event, and how far the stream was on which it was recorded. May be recorded and waited for by several threads.
@@ -231,9 +212,7 @@ class CudaDevice final : public DeviceState {
                                             const std::vector<char>& cubin) override {
     return std::make_unique<CudaExecutable>(ordinal_, *kernel, cubin);
   }
-  std::unique_ptr<runtime::Timer> make_timer() override {
-    return std::make_unique<CudaTimer>(ordinal_, info_.l2_bytes);
-  }
+  std::unique_ptr<runtime::Timer> make_timer() override { return std::make_unique<CudaTimer>(ordinal_); }
   std::unique_ptr<trial::Session> start_trial() override {
     if (!trial::wanted_by_environment()) return trial::Session::switched_off("TESSERA_TRIAL=0");
     trial::Settings settings;

@@ -63,12 +63,14 @@ class Executable {
   virtual std::span<const char> image() const { return {}; }
 };
 
-// Measures launches on a device that has a clock.
+// Measures launches on a device that has a clock, in its default stream.
 class Timer {
  public:
   virtual ~Timer() = default;
-  // Device time of one launch with a cold L2 cache.
+  // Device time of one launch with a cold L2 cache; may launch more often.
   virtual double milliseconds(const Executable& executable, const LaunchPlan& plan) = 0;
+  // The same of all that `launch` enqueues in the default stream, the same each time.
+  virtual double milliseconds_of(const std::function<void()>& launch) = 0;
 };
 
 }  // namespace tessera::runtime

@@ -114,7 +114,6 @@ void Server::open(const OpenRequest& request) {
                 fmt::format("the trial process does not see the device {:04x}:{:02x}:{:02x}, which the program uses",
                             request.bus[0], request.bus[1], request.bus[2]));
   }
-  flush_bytes_ = 2 * jit::device_info(found).l2_bytes;
   jit::synchronize(found);  // makes the context
   device_ = found;
 }
@@ -133,9 +132,7 @@ void Server::take_memory(const MemoryRequest& request) {
     copies_.push_back({region, 0, nullptr});
     make_copy(copies_.back());
   }
-  flush_ = jit::device_alloc(device_, flush_bytes_);
-  begin_ = jit::create_event(device_);
-  end_ = jit::create_event(device_);
+  timer_ = std::make_unique<jit::LaunchTimer>(device_);
 }
 
 void Server::make_copy(Copy& copy) {
@@ -221,11 +218,7 @@ double Server::time(const RunRequest& request) {
   const Candidate& one = candidate(request.number);
   restore(false);
   notice(Kind::launching);
-  jit::fill_bytes(device_, flush_, 0, flush_bytes_, nullptr);
-  jit::record_event(device_, begin_, nullptr);
-  launch(one);
-  jit::record_event(device_, end_, nullptr);
-  const double milliseconds = jit::elapsed_ms(device_, begin_, end_);
+  const double milliseconds = timer_->milliseconds([&] { launch(one); });
   notice(Kind::finished);
   check_guards();
   return milliseconds;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/driver.hpp"
+#include "jit/launch_timer.hpp"
 #include "trial/wire.hpp"
 
 namespace tessera::trial {
@@ -51,10 +52,7 @@ class Server {
   int socket_, shared_descriptor_;
   std::byte* shared_ = nullptr;
   int device_ = -1;
-  std::size_t flush_bytes_ = 0;
-  void* flush_ = nullptr;
-  void* begin_ = nullptr;
-  void* end_ = nullptr;
+  std::unique_ptr<jit::LaunchTimer> timer_;
   std::vector<std::byte> pattern_;  // of guards
   std::vector<Copy> copies_;
   std::vector<std::unique_ptr<Candidate>> candidates_;

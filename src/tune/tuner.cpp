@@ -46,11 +46,12 @@ class Tuner {
   std::size_t run() {
     check_results();
     if (alive_.empty()) throw no_candidate(rows_, kernel_, loc_);
-    if (alive_.size() > 1) time_all();
+    if (worth_timing()) time_all();
     return choose();
   }
 
  private:
+  bool worth_timing() const { return alive_.size() > 1 || (options_.time_single && !alive_.empty()); }
   bool enough() const { return options_.enough && options_.enough(); }
   void save() const {
     if (options_.save) options_.save();
@@ -186,7 +187,7 @@ class Tuner {
 
   void first_pass() {
     phase("timing", static_cast<std::size_t>(options_.rounds));
-    while (round_ < options_.rounds && alive_.size() > 1 && !enough()) {
+    while (round_ < options_.rounds && worth_timing() && !enough()) {
       if (round_ >= options_.least_rounds && spent_ms_ > options_.budget_ms) break;
       time_round(alive_);
       drop_hopeless();

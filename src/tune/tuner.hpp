@@ -38,6 +38,7 @@ struct Options {
   int leader_rounds = 60;
   double leader_budget_ms = 800;
   double tie = 0.005;          // times that differ by less are equal
+  bool time_single = false;    // also where only one candidate can be used: its time is wanted
   double flaw_penalty = 0.02;  // a candidate with ptxas advisories must be faster by this share to win
 
   // The candidates in the order in which they run; that of the rows if it is empty. Of equals the earlier one wins.

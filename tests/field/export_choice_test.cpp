@@ -66,7 +66,7 @@ TEST_F(ExportChoice, SaysWhatMayBePinned) {
   EXPECT_THAT(refusal(of("block_x=64")), HasSubstr("no kernel has a field \"block_x\""));
   EXPECT_THAT(refusal(of("block_x=64")), ContainsRegex("the fields are kernel, splits, .*block_m.*"));
   EXPECT_THAT(refusal(of("kernel=Matmul")), HasSubstr("matmul of 128 x 512 x 2048: no kernel has kernel=Matmul"));
-  EXPECT_THAT(refusal(of("kernel=Matmul")), ContainsRegex("kernel=PersistentMatmul \\(.*block_m 64, 128, 256"));
+  EXPECT_THAT(refusal(of("kernel=Matmul")), ContainsRegex("kernel=PersistentMatmul \\(.*block_m 64, 128, 192, 256"));
   EXPECT_THAT(refusal(of("kernel=Matmul")), ContainsRegex("kernel=SplitMatmul \\(splits 1, 2, 3, 4.*warpgroups 1, 2"));
   EXPECT_THAT(refusal(of("kernel=PersistentMatmul,splits=2")),
               HasSubstr("no kernel has kernel=PersistentMatmul,splits=2"));

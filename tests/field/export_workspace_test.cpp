@@ -147,11 +147,11 @@ TEST_F(ExportWorkspace, OneFunctionForSizesWithAndWithout) {
 
 TEST_F(ExportWorkspace, TakesTheKernelsOfTheBucket) {
   MatmulExport what = split_sums();
-  what.sizes.push_back({128, n, k});
+  what.sizes.push_back({32, n, k});
   const ExportReport report = written(what, options("buckets"));
   ASSERT_EQ(report.buckets.size(), 2U);
   EXPECT_THAT(report.buckets[0].sizes, HasSubstr("m_size in (8, 16]"));
-  EXPECT_THAT(report.buckets[1].sizes, HasSubstr("m_size in (64, 128]"));
+  EXPECT_THAT(report.buckets[1].sizes, HasSubstr("m_size in (16, 32]"));
   const auto splits_of = [&](const ExportReport::Bucket& bucket) {
     const std::string text = bucket.steps.at(0).what;
     return text.substr(text.find("in ") + 3);
@@ -167,16 +167,16 @@ TEST_F(ExportWorkspace, TakesTheKernelsOfTheBucket) {
     words >> x >> y >> z;
     return z + " parts";
   };
-  for (const std::int32_t m : {1, 9, 16, 32}) EXPECT_EQ(grid_z(m), splits_of(report.buckets[0])) << m;
-  for (const std::int32_t m : {65, 128, 1000}) EXPECT_EQ(grid_z(m), splits_of(report.buckets[1])) << m;
+  for (const std::int32_t m : {1, 9, 16}) EXPECT_EQ(grid_z(m), splits_of(report.buckets[0])) << m;
+  for (const std::int32_t m : {17, 32, 1000}) EXPECT_EQ(grid_z(m), splits_of(report.buckets[1])) << m;
   ExportOptions exact = options("exact");
   exact.dispatch = ExportOptions::Dispatch::exact;
   Exported e(written(what, exact));
   ASSERT_EQ(e.load(), 0);
   driver.clear();
-  for (const std::int32_t m : {0, 8, 17, 64, 129})
+  for (const std::int32_t m : {0, 8, 33, 64, 129})
     expect(e, served(e, dense(m)), not_exported, "no kernel was exported");
-  for (const std::int32_t m : {9, 16, 65, 128}) EXPECT_EQ(served(e, dense(m)), 0) << m;
+  for (const std::int32_t m : {9, 16, 17, 32}) EXPECT_EQ(served(e, dense(m)), 0) << m;
 }
 
 TEST_F(ExportWorkspace, OneOfEachBucket) {

@@ -13,7 +13,7 @@
 //   crash, exit       the process ends
 //   garble            writes what is no message to standard input, which is the socket of a trial process
 //   bus               y[i] = the PCI bus of the device
-//   late_trap         adds, and from its third launch on traps
+//   late_trap         adds, and from its fifth launch on traps
 //   far               writes four gigabytes behind y
 //   map               y = what the first tensor map was made of: base - x, type, rank, two dims, stride, two of the
 //   box, swizzle launch            y = how it is launched: grid, threads, bytes of shared memory, cluster, whether it
@@ -121,7 +121,7 @@ void run(Module& module, const Launch& launch, void** params) {
     const std::string noise(64, '?');
     if (::write(0, noise.data(), noise.size()) < 0) ::_exit(4);
   }
-  if (act == "trap" || (act == "late_trap" && module.launches > 2)) dead = 716;
+  if (act == "trap" || (act == "late_trap" && module.launches > 4)) dead = 716;
   if (act == "hang" || act == "garble") hanging = true;
   if (act == "trap" || act == "hang" || act == "garble") return;
   add(in, floats, act == "half" ? n / 2 : n);
@@ -195,6 +195,7 @@ static int start(void* f, const Launch& launch, void** params) {
   OR_DEAD;
   auto& module = *static_cast<Module*>(f);
   LOCK;
+  if (module.act == ".version") return 0;  // PTX: the library's own kernel that fills L2
   launched += module.act + " ";
   last_milliseconds = module.milliseconds;
   run(module, launch, params);

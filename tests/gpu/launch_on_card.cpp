@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "hopper_matmul/matmul_v0.hpp"
+#include "runtime/device_state.hpp"
 #include "tessera/matmul.hpp"
 #include "tessera/tessera.hpp"
 
@@ -136,6 +137,60 @@ void matmul_graph(const Device& device) {
   check("its first call in a capture is refused", names(refused, "before the capture"));
 }
 
+// Running sums over blocks that wait for one another, and a last block that waits until all have counted themselves in.
+struct FlagChain : Script {
+  static constexpr int block = 128;
+  void operator()(Int32 blocks, Ptr<float> x_ptr, Ptr<float> sums_ptr, Ptr<float> total_ptr,
+                  Ptr<std::uint32_t> flags_ptr, Ptr<std::uint32_t> done_ptr) {
+    attrs.blocks = {blocks};
+    attrs.warps = 4;
+    auto x = global_view(x_ptr, {blocks, block}), sums = global_view(sums_ptr, {blocks, block});
+    auto total = global_view(total_ptr, {1, block});
+    auto flags = global_view(flags_ptr, {blocks}), done = global_view(done_ptr, {1});
+    Int32 me = blockIdx.x;
+    auto own = register_tensor<float>({1, block}, 0.0f);
+    own += load_global(x, {me, 0}, {1, block});
+    if (auto _ = when(me > 0)) {
+      global_flag.wait(flags, {me - 1}, 1);
+      own += load_global(sums, {me - 1, 0}, {1, block});
+    }
+    store_global(sums, own, {me, 0});
+    sync();
+    if (auto _ = single_thread()) {
+      global_flag.signal(flags, {me}, 1);
+      global_flag.add(done, {0}, 1);
+    }
+    if (auto _ = when(me == 0)) {
+      global_flag.wait_at_least(done, {0}, cast<UInt32>(blocks));
+      auto last = register_tensor<float>({1, block}, 0.0f);
+      last += load_global(sums, {blocks - 1, 0}, {1, block});
+      store_global(total, last, {0, 0});
+    }
+  }
+};
+
+void flags(const Device& device) {
+  const int blocks = device.state()->multiprocessors();  // all of them are on the card at once
+  std::vector<float> values(static_cast<std::size_t>(blocks) * FlagChain::block);
+  std::vector<float> expected(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i * 7 % 11);
+    expected[i] = values[i] + (i >= FlagChain::block ? expected[i - FlagChain::block] : 0.0f);
+  }
+  const auto x = device.from_host(values, {blocks, FlagChain::block});
+  Kernel<FlagChain> chain;
+  bool good = true;
+  for (int round = 0; round < 200; ++round) {
+    auto sums = device.full<float>({blocks, FlagChain::block}, -1.0f),
+         total = device.full<float>({FlagChain::block}, -1.0f);
+    auto flag = device.zeros<std::uint32_t>({blocks}), done = device.zeros<std::uint32_t>({1});
+    chain(blocks, x, sums, total, flag, done);
+    good = good && sums.to_host() == expected &&
+           total.to_host() == std::vector<float>(expected.end() - FlagChain::block, expected.end());
+  }
+  check("200 launches of a chain of blocks that hand sums over by flags", good);
+}
+
 void threads(const Device& device) {
   constexpr int workers = 8, launches = 10000, n = 2048;
   std::vector<Stream> all;
@@ -247,6 +302,7 @@ int main(int argc, char** argv) try {
   streams(device);
   changed_pointers(device);
   matmul_graph(device);
+  flags(device);
   threads(device);
   two_devices();
   static_cast<void>(argv);

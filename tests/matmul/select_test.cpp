@@ -1,4 +1,7 @@
 // What the model chooses, and that its candidates fit the machine.
+#include <set>
+#include <tuple>
+
 #include "kernels/candidates.hpp"
 #include "matmul_case.hpp"
 
@@ -17,19 +20,21 @@ Extents problem(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 constexpr std::int64_t shared_limit = 232448;
 
-TEST(Model, PersistentCandidatesFitAndAreSorted) {
+TEST(Model, PersistentCandidatesFitAndTheBestComesFirst) {
   for (const int in_bytes : {1, 2}) {
     for (const int out_bytes : {2, 4}) {
       Extents e = problem(4096, 4096, 4096);
       e.in_bytes = in_bytes;
       e.out_bytes = out_bytes;
-      double last = 0;
-      for (const auto& [c, us] : persistent_candidates(e)) {
-        EXPECT_GE(us, last);
-        last = us;
+      const auto candidates = persistent_candidates(e);
+      std::set<std::tuple<Consumers, int, int>> kinds;
+      for (const auto& [c, us] : candidates) {
+        EXPECT_GE(us, candidates.front().us);
+        kinds.insert({c.consumers, c.block_m, c.cluster});
         const std::int64_t ring = std::int64_t{c.stages} * (c.block_m + c.block_n) * c.block_k * in_bytes;
         const int rows = c.consumers == Consumers::ping_pong ? 2 * c.block_m : c.block_m;
         const int staged = c.buffers * c.store_n + c.block_n % c.store_n;
+        EXPECT_EQ(c.consumer_rows() % 64, 0);
         EXPECT_LE(ring + rows * staged * out_bytes, shared_limit);
         EXPECT_EQ(c.block_k * in_bytes, 128);
         EXPECT_EQ(c.store_n % 8, 0);
@@ -38,6 +43,13 @@ TEST(Model, PersistentCandidatesFitAndAreSorted) {
         EXPECT_EQ(c.group % c.cluster, 0);
         EXPECT_GE(c.stages, 2);
       }
+      // Every kind of tile is among those that are measured.
+      std::set<std::tuple<Consumers, int, int>> first;
+      for (std::size_t i = 0; i < 20 && i < candidates.size(); ++i) {
+        const PersistentConfig& c = candidates[i].config;
+        first.insert({c.consumers, c.block_m, c.cluster});
+      }
+      EXPECT_EQ(first, kinds);
     }
   }
 }

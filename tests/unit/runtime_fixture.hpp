@@ -114,6 +114,7 @@ class FakeTimer final : public runtime::Timer {
     executable.launch(plan, nullptr);
     return world_->behaviours[config].milliseconds;
   }
+  double milliseconds_of(const std::function<void()>& launch) override { return launch(), 1; }
 
  private:
   std::shared_ptr<FakeWorld> world_;

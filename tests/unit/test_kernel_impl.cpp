@@ -40,12 +40,13 @@ struct KernelTest : test::RuntimeTest {
       for (std::int32_t i = 0; i < *static_cast<const std::int32_t*>(plan.params[0]); ++i) y[i] = factor * x[i];
     };
   }
-  std::unique_ptr<KernelImpl> make() {
-    return std::make_unique<KernelImpl>(test::fake_program(world, {{ParamKind::constant, DType::i32, "c_scale"},
-                                                                   {ParamKind::scalar, DType::i32, "m"},
-                                                                   {ParamKind::pointer, DType::f32, "x"},
-                                                                   {ParamKind::pointer, DType::f32, "y"}}),
-                                        test::fake_toolchain(world));
+  std::unique_ptr<KernelImpl> make(bool always_measured = false) {
+    detail::Program program = test::fake_program(world, {{ParamKind::constant, DType::i32, "c_scale"},
+                                                         {ParamKind::scalar, DType::i32, "m"},
+                                                         {ParamKind::pointer, DType::f32, "x"},
+                                                         {ParamKind::pointer, DType::f32, "y"}});
+    program.always_measured = always_measured;
+    return std::make_unique<KernelImpl>(std::move(program), test::fake_toolchain(world));
   }
   std::array<Argument, 4> arguments(int scale, int m, const PtrArg<float>& x, const PtrArg<float>& y) const {
     std::array<Argument, 4> result;
@@ -340,6 +341,19 @@ TEST_F(KernelTest, AnInternalErrorOfAllStaysInternal) {
               call(*kernel, 1, 100);
             }).kind(),
             ErrorKind::internal);
+}
+
+TEST_F(KernelTest, OneCandidateOfAProgramThatIsComparedIsTimedOnce) {
+  world->behaviours.erase("a");
+  world->behaviours.erase("c");
+  for (int process = 0; process < 2; ++process) {  // the second finds the record
+    world->timed.clear();
+    auto kernel = make(true);
+    call(*kernel, 1, 100);
+    EXPECT_EQ(world->timed.empty(), process == 1);
+    EXPECT_GT(kernel->report().candidates.at(0).time_us, 0);
+    EXPECT_EQ(kernel->report().candidates.at(0).status, CandidateReport::Status::chosen);
+  }
 }
 
 TEST_F(KernelTest, OneCandidateKeepsItsOwnErrorAndIsNotTimed) {

@@ -44,6 +44,7 @@ struct Program {
   SourceLoc loc;     // where the Kernel object was made
   std::vector<ParamInfo> params;
   std::vector<Candidate> candidates;  // never empty
+  bool always_measured = false;       // also where there is only one candidate: its time is compared with others'
 };
 
 }  // namespace detail

@@ -105,11 +105,14 @@ std::vector<Subject> library_subjects() {
   all.push_back(persistent("cooperative, 3 stages, 1 buffer, columns", {together, 128, 32, 16, 3, 1, 4, 32, 1},
                            {304, 64, 120, OutputForm::columns_tma}));
   all.push_back(
+      persistent("cooperative, 3 consumers, 2 stages", {together, 192, 16, 16, 2, 1, 4, 16, 1}, {400, 32, 88}));
+  all.push_back(
       persistent("in turns, 2 stages, cluster 2, 2 buffers", {in_turns, 64, 32, 16, 2, 2, 4, 16, 2}, {600, 96, 88}));
   all.push_back(
       persistent("in turns, 3 stages, rows", {in_turns, 64, 32, 16, 3, 1, 4, 32, 1}, {640, 65, 120, OutputForm::rows}));
   all.push_back(split("16x64x16, 2 stages, 1 group", {16, 64, 16, 2, 1}, {20, 72, 176}, 2));
   all.push_back(split("8x128x16, 3 stages, 2 groups", {8, 128, 16, 3, 2}, {12, 72, 120}, 1));
+  all.push_back(split("16x64x16, 2 stages, 1 group, cluster 2", {16, 64, 16, 2, 1, 2}, {20, 136, 176}, 2));
   all.push_back(pitch("128x16x16, 2 stages", {128, 16, 16, 2, 4}, {140, 20, 85}));
   all.push_back(pitch("128x16x16, 3 stages", {128, 16, 16, 3, 4}, {140, 20, 120}));
   all.push_back(reduce({5, 300, 0}, 3));

@@ -11,12 +11,14 @@
 
 #include "golden/builder.hpp"
 #include "jit/driver_api.hpp"
+#include "jit/launch_timer.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::golden {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 template <class F>
 std::string message_of(ErrorKind kind, F&& f) {
@@ -95,6 +97,47 @@ TEST_F(Driver, MovesBytes) {
   jit::device_free(0, b);
   EXPECT_THAT(message_of(ErrorKind::device, [&] { jit::device_free(0, a); }), HasSubstr("cuMemFree failed"));
   EXPECT_NO_THROW(jit::device_free(0, nullptr));
+}
+
+TEST_F(Driver, FillsL2ByReadingThroughOtherMemory) {
+  const std::size_t l2_bytes = jit::device_info(0).l2_bytes;
+  {
+    const jit::L2Flush flush(0);
+    EXPECT_TRUE(flush.reads());
+    EXPECT_THAT(flush.protocol(), HasSubstr("clean lines"));
+    set("words", 2);  // the address of the memory and its size
+    flush.run(nullptr);
+    EXPECT_THAT(record(), HasSubstr("launch 1056 1 1 of 256, shared 0"));
+    EXPECT_THAT(record(), HasSubstr(" " + std::to_string(2 * l2_bytes) + "\n"));
+  }
+  EXPECT_THAT(record(), HasSubstr("unload"));
+}
+
+TEST_F(Driver, FillsL2ByWritingWhereTheDriverTakesNoPtx) {
+  for (const char* refused : {"load", "function"}) {
+    set(refused, 218);  // CUDA_ERROR_INVALID_PTX
+    const jit::L2Flush flush(0);
+    EXPECT_FALSE(flush.reads()) << refused;
+    EXPECT_THAT(flush.protocol(), HasSubstr("by writing"));
+    EXPECT_NO_THROW(flush.run(nullptr));
+    EXPECT_THAT(record(), Not(HasSubstr("launch"))) << refused;
+    set(refused, 0);
+  }
+}
+
+TEST_F(Driver, TimesLongWorkAtTheClockOfABusyCard) {
+  const jit::LaunchTimer timer(0);
+  int launches = 0;
+  set("elapsed_us", 99);
+  EXPECT_NEAR(timer.milliseconds([&] { ++launches; }), 0.099, 1e-6);
+  EXPECT_EQ(launches, 1);
+  for (const auto& [us, expected] : {std::pair{101, 3}, std::pair{2000, 3}, std::pair{4000, 2}, std::pair{90000, 2}}) {
+    launches = 0;
+    set("elapsed_us", us);
+    EXPECT_NEAR(timer.milliseconds([&] { ++launches; }), us * 1e-3, 1e-3);
+    EXPECT_EQ(launches, expected) << us;
+  }
+  EXPECT_THROW(static_cast<void>(timer.milliseconds([] { throw Error(ErrorKind::device, {}, "refused"); })), Error);
 }
 
 TEST_F(Driver, SaysWhenMemoryIsFull) {

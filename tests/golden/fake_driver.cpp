@@ -303,7 +303,9 @@ FAKE int cuStreamWaitEvent(void* s, void* e, unsigned) {
   return write(static_cast<Event*>(e)->stream == s ? "wait for itself\n" : "wait\n"), 0;
 }
 FAKE int cuEventSynchronize(void*) { return setting("event_synchronize"); }
-FAKE int cuEventElapsedTime(float* ms, void*, void*) { return *ms = 1.5F, 0; }
+FAKE int cuEventElapsedTime(float* ms, void*, void*) {
+  return *ms = static_cast<float>(setting("elapsed_us", 1500)) * 1e-3F, 0;
+}
 FAKE int cuPointerGetAttribute(void* out, int which, unsigned long long p) {
   const Lock lock(guard());
   if (which == 2) ++settings()["asked"];

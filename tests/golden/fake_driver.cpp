@@ -304,7 +304,7 @@ FAKE int cuStreamWaitEvent(void* s, void* e, unsigned) {
 }
 FAKE int cuEventSynchronize(void*) { return setting("event_synchronize"); }
 FAKE int cuEventElapsedTime(float* ms, void*, void*) {
-  return *ms = static_cast<float>(setting("elapsed_us", 1500)) * 1e-3F, 0;
+  return *ms = static_cast<float>(setting("elapsed_us", 1500)) / 1000.0F, 0;
 }
 FAKE int cuPointerGetAttribute(void* out, int which, unsigned long long p) {
   const Lock lock(guard());

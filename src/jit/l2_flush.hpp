@@ -17,7 +17,7 @@ class L2Flush {
   L2Flush(const L2Flush&) = delete;
   L2Flush& operator=(const L2Flush&) = delete;
 
-  // In the stream, before the launch to be measured. Takes about 50 us on an H200.
+  // In the stream, before the launch to be measured.
   void run(void* stream) const;
   // Whether it reads; false: it overwrites.
   bool reads() const { return function_ != nullptr; }

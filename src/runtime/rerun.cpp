@@ -125,6 +125,7 @@ Rerun rerun(const tune::Record& record, const std::shared_ptr<detail::DeviceStat
   const std::unique_ptr<CandidateExecutor> executor = make_executor(record, std::move(jobs), *device, &result.remark);
   const auto begin = std::chrono::steady_clock::now();
   tune::Options options;
+  options.time_single = true;
   options.enough = [&] {
     return seconds && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >= *seconds;
   };

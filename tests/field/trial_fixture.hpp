@@ -37,6 +37,7 @@ inline bool has_children() {
 struct Subject {
   std::shared_ptr<FakeWorld> world = std::make_shared<FakeWorld>();
   DType type = DType::f32;
+  bool always_measured = false;  // as of the Program
 
   explicit Subject(DType t = DType::f32) : type(t) {
     world->build = [t](const std::string& config, ir::thread::Kernel& kernel) {
@@ -57,10 +58,11 @@ struct Subject {
       compiled.cubin.assign(act.c_str(), act.c_str() + act.size() + 1);
       return compiled;
     };
-    return std::make_unique<detail::KernelImpl>(fake_program(world, {{ParamKind::scalar, DType::i32, "n"},
-                                                                     {ParamKind::pointer, type, "x"},
-                                                                     {ParamKind::pointer, type, "y"}}),
-                                                chain);
+    detail::Program program = fake_program(
+        world,
+        {{ParamKind::scalar, DType::i32, "n"}, {ParamKind::pointer, type, "x"}, {ParamKind::pointer, type, "y"}});
+    program.always_measured = always_measured;
+    return std::make_unique<detail::KernelImpl>(std::move(program), chain);
   }
 };
 

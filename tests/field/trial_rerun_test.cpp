@@ -149,6 +149,27 @@ TEST_F(TrialRerun, AFaultWhileItIsTimed) {
   expect_nothing_here();
 }
 
+// Its time is wanted, though there is nobody to compare it with.
+TEST_F(TrialRerun, AnOnlyCandidateIsTimedAgain) {
+  Subject subject;
+  subject.always_measured = true;
+  tune(subject.candidate("only", "add time=2"));
+  EXPECT_NEAR(before_.rows.at(0).report.time_us, 2000, 1);
+  before_.rows.at(0).report.time_us = 5;
+  const runtime::Rerun outcome = again();
+  EXPECT_EQ(outcome.record.winner, "only");
+  EXPECT_NEAR(row_of(outcome.record, "only").time_us, 2000, 1);
+  expect_nothing_here();
+}
+
+TEST_F(TrialRerun, TheOnlyOneWithACubinIsTimedAgain) {
+  tune(Subject().candidate("a", "add time=2").candidate("b", "add time=1"));
+  drop_cubin("b");
+  const runtime::Rerun outcome = again();
+  EXPECT_EQ(outcome.record.winner, "a");
+  EXPECT_GE(row_of(outcome.record, "a").rounds, 2);
+}
+
 // If nobody is left, the record is as it was.
 TEST_F(TrialRerun, WhereAllFailTheRecordStays) {
   const Environment limit("TESSERA_TRIAL_SECONDS", "0.2");

@@ -38,6 +38,15 @@ struct Case {
 
 class ExportStepsLaunch : public ExportSteps {
  protected:
+  // The launches that are looked at are those of the call, not those of a tuning in this process.
+  void SetUp() override {
+    ExportSteps::SetUp();
+    ::setenv("TESSERA_TUNING", "never", 1);
+  }
+  void TearDown() override {
+    ::unsetenv("TESSERA_TUNING");
+    ExportSteps::TearDown();
+  }
   static MatmulExport what_of(const Case& one) {
     MatmulExport what;
     what.in = one.in;

@@ -136,7 +136,7 @@ Line measure(const Device& device, const Size& s, const Protocol& protocol) {
   for (const auto& other : others) {
     contenders.push_back({other.first, [&](void*) { other.second->launch(call); }});
   }
-  const auto timings = examples::measure(device.ordinal(), nullptr, contenders, protocol.rounds);
+  const auto timings = examples::measure(device.ordinal(), contenders, protocol.rounds);
   for (std::size_t i = 3; i < timings.size(); ++i)
     line.leaders.push_back({timings[i].name, timings[i].median_ms * 1e3});
   line.cublas_us = timings[0].median_ms * 1e3;

@@ -4,27 +4,13 @@
 
 #include <algorithm>
 
-#include "jit/driver.hpp"
 #include "jit/l2_flush.hpp"
+#include "jit/launch_timer.hpp"
 
 namespace examples {
 namespace {
 
 constexpr int warm_up = 2;  // rounds
-
-class Event {
- public:
-  explicit Event(int device) : device_(device), event_(tessera::jit::create_event(device)) {}
-  ~Event() { tessera::jit::destroy_event(device_, event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record(void* stream) const { tessera::jit::record_event(device_, event_, stream); }
-  void* get() const { return event_; }
-
- private:
-  int device_;
-  void* event_;
-};
 
 // The value below which `share` of the sorted samples lie.
 double quantile(const std::vector<double>& sorted, double share) {
@@ -36,18 +22,13 @@ double quantile(const std::vector<double>& sorted, double share) {
 
 }  // namespace
 
-std::vector<Timing> measure(int device, void* stream, const std::vector<Contender>& contenders, int rounds) {
-  const tessera::jit::L2Flush flush(device);
-  const Event begin(device), end(device);
+std::vector<Timing> measure(int device, const std::vector<Contender>& contenders, int rounds) {
+  const tessera::jit::LaunchTimer timer(device);
   std::vector<std::vector<double>> samples(contenders.size());
   for (int round = 0; round < rounds + warm_up; ++round) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       const std::size_t turn = (i + static_cast<std::size_t>(round)) % contenders.size();
-      flush.run(stream);
-      begin.record(stream);
-      contenders[turn].launch(stream);
-      end.record(stream);
-      const double ms = static_cast<double>(tessera::jit::elapsed_ms(device, begin.get(), end.get()));
+      const double ms = timer.milliseconds_once([&] { contenders[turn].launch(nullptr); });
       if (round >= warm_up) samples[turn].push_back(ms);
     }
   }
@@ -65,7 +46,7 @@ int fastest(int device, int count, const std::function<void(int, void* stream)>&
   for (int i = 0; i < count; ++i) {
     variants.push_back({std::to_string(i), [&launch, i](void* stream) { launch(i, stream); }});
   }
-  const std::vector<Timing> timings = measure(device, nullptr, variants, rounds);
+  const std::vector<Timing> timings = measure(device, variants, rounds);
   const auto best = std::min_element(timings.begin(), timings.end(),
                                      [](const Timing& x, const Timing& y) { return x.median_ms < y.median_ms; });
   return static_cast<int>(best - timings.begin());

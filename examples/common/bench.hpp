@@ -23,7 +23,7 @@ struct Timing {
 
 // `rounds` runs of every contender after two that do not count. Between runs the L2 cache is filled with other memory
 // (jit/l2_flush.hpp), so that nothing of a run's operands is left in it.
-std::vector<Timing> measure(int device, void* stream, const std::vector<Contender>& contenders, int rounds);
+std::vector<Timing> measure(int device, const std::vector<Contender>& contenders, int rounds);
 // That in words, for the files of results.
 std::string protocol(int device, int rounds);
 

@@ -83,7 +83,7 @@ void bench(const Device& device, std::vector<std::unique_ptr<Matmul<T>>>& kernel
     contenders.push_back({options.versions[i], [&, i](void* stream) { kernels[i]->launch(stream, m, n, k, a, b, c); }});
   }
   constexpr int rounds = 20;
-  const auto timings = examples::measure(device.ordinal(), nullptr, contenders, rounds);
+  const auto timings = examples::measure(device.ordinal(), contenders, rounds);
   results.protocol = examples::protocol(device.ordinal(), rounds);
   results.baseline = timings[0].median_ms <= timings[1].median_ms ? "cublas" : "cublaslt";
   results.library = cublas.version() + " (its default choice), " + library.version() + " (the best of " +

@@ -25,14 +25,14 @@ LaunchTimer::~LaunchTimer() {
 }
 
 double LaunchTimer::milliseconds(const std::function<void()>& launch) const {
-  const double first = once(launch);
+  const double first = milliseconds_once(launch);
   if (first < busy_from_ms) return first;
   const int more = std::clamp(static_cast<int>(busy_ms / first), 1, most_runs_before) - 1;
   for (int i = 0; i < more; ++i) launch();
-  return once(launch);
+  return milliseconds_once(launch);
 }
 
-double LaunchTimer::once(const std::function<void()>& launch) const {
+double LaunchTimer::milliseconds_once(const std::function<void()>& launch) const {
   flush_.run(nullptr);
   record_event(device_, begin_, nullptr);
   launch();

@@ -167,12 +167,11 @@ namespace {
 std::optional<PersistentConfig> persistent_config(const Extents& e, Consumers consumers, int m, int n, int cluster) {
   if (!e.b_by_k && n % 64 != 0) return {};  // whole panels
   PersistentConfig c{consumers, m, n, 128 / e.in_bytes, 0, cluster, 8, 0, 1};
-  const bool wide = c.consumer_rows() * n > 128 * 160;
   // An epilogue that reads, or works on many values at once, leaves no room for the widest sums.
-  if (wide && e.steps.code() > 1) return {};
+  if (c.wide() && e.steps.code() > 1) return {};
   if (c.consumer_count() == 3 && n > 152 && e.steps.code() > 1) return {};
   // The 40 registers that these sums leave to the producer are too few for ptxas here: it spills some bytes.
-  if (wide && (cluster == 1 || (e.in_bytes == 1 && n > 192))) return {};
+  if (c.wide() && (cluster == 1 || (e.in_bytes == 1 && n > 192))) return {};
   c.group = group_of(e, c);
   const int row = 128 / e.out_bytes;  // covered by one swizzle
   c.store_n = store_columns(n, row);

@@ -22,6 +22,8 @@ struct PersistentConfig {
   // turns.
   int consumer_count() const { return consumers == Consumers::cooperative && block_m == 192 ? 3 : 2; }
   int consumer_rows() const { return consumers == Consumers::ping_pong ? block_m : block_m / consumer_count(); }
+  // Sums that need every register there is.
+  bool wide() const { return consumer_rows() * block_n > 128 * 160; }
   bool operator==(const PersistentConfig&) const = default;
 };
 

@@ -29,7 +29,7 @@ struct PersistentMatmul : Script {
     const bool turns = consumers == Consumers::ping_pong;
     const bool across = by_columns(form);
     const int count = config.consumer_count(), rows = config.consumer_rows();
-    const bool wide = rows * block_n > 128 * 160;  // sums that need every register there is
+    const bool wide = config.wide();
     attrs.cluster = {cluster_m};
     attrs.blocks = persistent_grid();
     attrs.warps = 4 + 4 * count;  // the producer's warpgroup and the consumers

@@ -38,7 +38,8 @@ constexpr std::array<HazardText, hazard_count> table{{
      "The source of a TMA store is written again, given up or left behind at the end before the store has read it.",
      "Commit the store and wait for its bulk group in the thread that issued it, then synchronise."},
     {Hazard::cluster, "Cluster out of step",
-     "A block signals or accesses a block of its cluster that may have ended, or blocks execute different cluster "
+     "A block signals or accesses a block of its cluster that may have ended or not have started, or blocks execute "
+     "different cluster "
      "barriers.",
      "Let every block of the cluster reach a common cluster barrier after the last access to another block."},
     {Hazard::out_of_bounds, "Access out of bounds", "An access lies outside the memory that it is meant for.",

@@ -12,6 +12,7 @@ namespace {
 struct Access {
   bool load = false;
   bool global = false;
+  std::string space;  // PTX state space
   bool masked = false;
   int bytes = 0;
   std::string function;
@@ -29,7 +30,15 @@ bool parse_name(std::string_view text, Access* a) {
   a->load = consume(text, "load_");
   if (!a->load && !consume(text, "store_")) return false;
   a->global = consume(text, "global_");
-  if (!a->global && !consume(text, "shared_")) return false;
+  if (a->global) {
+    a->space = "global";
+  } else if (consume(text, "shared_")) {
+    a->space = "shared";
+  } else if (consume(text, "cluster_")) {
+    a->space = "shared::cluster";
+  } else {
+    return false;
+  }
   for (const int bytes : {16, 8, 4, 2, 1}) {
     if (!consume(text, std::to_string(bytes))) continue;
     a->bytes = bytes;
@@ -53,7 +62,6 @@ constexpr RegisterClass classes[] = {{"unsigned", 'r', 4, "b32"},
 
 // 1 and 2 bytes travel in one 32-bit word: ld zero-extends, st takes the low bits.
 std::string scalar_text(const Access& a) {
-  const std::string space = a.global ? "global" : "shared";
   const std::string type = a.bytes == 1 ? "u8" : "u16";
   const std::string pointer = a.global ? (a.load ? "const void* p" : "void* p") : "unsigned p";
   const char* address = a.global ? "l" : "r";
@@ -66,12 +74,12 @@ std::string scalar_text(const Access& a) {
         "  unsigned v = 0;\n"
         "  asm volatile(\"{3}ld.{4}.{5} %0, [%1];{6}\" : \"+r\"(v) : \"{7}\"(p){8} : \"memory\");\n"
         "  return v;\n}}\n",
-        a.function, a.masked ? "bool on, " : "", pointer, guard, space, type, close, address, mask);
+        a.function, a.masked ? "bool on, " : "", pointer, guard, a.space, type, close, address, mask);
   }
   return fmt::format(
       "DEVICE void {0}({1}unsigned v, {2}) {{\n"
       "  asm volatile(\"{3}st.{4}.{5} [%1], %0;{6}\" :: \"r\"(v), \"{7}\"(p){8} : \"memory\");\n}}\n",
-      a.function, a.masked ? "bool on, " : "", pointer, guard, space, type, close, address, mask);
+      a.function, a.masked ? "bool on, " : "", pointer, guard, a.space, type, close, address, mask);
 }
 
 std::string vector_text(const Access& a, const RegisterClass& c) {
@@ -85,10 +93,9 @@ std::string vector_text(const Access& a, const RegisterClass& c) {
   }
   if (count > 1) list = "{" + list + "}";
   const std::string type = count > 1 ? fmt::format("v{}.{}", count, c.suffix) : std::string(c.suffix);
-  const std::string space = a.global ? "global" : "shared";
   const std::string address = fmt::format("[%{}]", count);
-  const std::string body = a.load ? fmt::format("ld.{}.{} {}, {};", space, type, list, address)
-                                  : fmt::format("st.{}.{} {}, {};", space, type, address, list);
+  const std::string body = a.load ? fmt::format("ld.{}.{} {}, {};", a.space, type, list, address)
+                                  : fmt::format("st.{}.{} {}, {};", a.space, type, address, list);
   const std::string code =
       a.masked ? fmt::format("{{ .reg .pred on; setp.ne.u32 on, %{}, 0; @on {} }}", count + 1, body) : body;
   const std::string inputs = fmt::format("\"{}\"(p){}", a.global ? "l" : "r", a.masked ? ", \"r\"((unsigned)on)" : "");

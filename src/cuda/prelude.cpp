@@ -304,6 +304,12 @@ DEVICE bool elect_one() {
                "mbarrier.arrive.shared::cluster.b64 _, [remote], %2; }"
                :: "r"(barrier), "r"(cta), "r"(count) : "memory");
 })"},
+    // The same place in the shared memory of another CTA of the cluster.
+    {"address_in_cta", "", R"(DEVICE unsigned address_in_cta(unsigned address, unsigned cta) {
+  unsigned r;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(address), "r"(cta));
+  return r;
+})"},
     {"cta_rank", "", R"(DEVICE int cta_rank() { int r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; })"},
 
     // The copy engine writes one box to this CTA's shared memory and counts its bytes on the mbarrier.
@@ -345,6 +351,8 @@ DEVICE bool elect_one() {
 
     {"fence_proxy_async_shared", "",
      R"(DEVICE void fence_proxy_async_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); })"},
+    {"fence_proxy_async_cluster", "",
+     R"(DEVICE void fence_proxy_async_cluster() { asm volatile("fence.proxy.async.shared::cluster;" ::: "memory"); })"},
     {"fence_mbarrier_init", "",
      R"(DEVICE void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); })"},
 };

@@ -144,6 +144,12 @@ std::string StmtPrinter::global_pointer(std::uint32_t param, const Expr* offset)
   return offset->is_constant(0) ? name : fmt::format("{} + {}", name, exprs_.text(offset, Precedence::sum));
 }
 
+std::string StmtPrinter::shared_address(const Expr* address, const Expr* cta) {
+  if (cta == nullptr) return exprs_.text(address);
+  prelude_.use("address_in_cta");
+  return fmt::format("address_in_cta({}, {})", exprs_.text(address), exprs_.text(cta));
+}
+
 void StmtPrinter::load(const Stmt* s, const char* space, const RegRef& dst, int count, const std::string& pointer,
                        const Expr* mask) {
   const RegArray* array = dst.array;

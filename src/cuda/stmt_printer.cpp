@@ -85,86 +85,94 @@ void StmtPrinter::block(const Block& body) {
 
 void StmtPrinter::statement(const Stmt* s) {
   const auto text = [&](const Expr* e) { return exprs_.text(e); };
-  match(s,
-        overloaded{
-            [&](const control::Let& n) {
-              line(s, fmt::format("const {} {} = {};", cuda_type(n.value->type), names_.of(n.value), text(n.init)));
-            },
-            [&](const control::DeclareVar& n) {
-              line(s, fmt::format("{} {} = {};", cuda_type(n.var->type), names_.of(n.var), text(n.init)));
-            },
-            [&](const control::AssignVar& n) { line(s, exprs_.update_of(n.var, n.value)); },
-            [&](const control::For& n) { print(n); },
-            [&](const control::Loop& n) { print(n); },
-            [&](const control::If& n) { print(n); },
-            [&](const control::Break&) { line(s, "break;"); },
-            [&](const control::Continue&) { line(s, "continue;"); },
-            [&](const thread::DeclareRegs& n) { print(n); },
-            [&](const thread::WriteRegs& n) { print(n); },
-            [&](const thread::LoadGlobalVector& n) {
-              load(s, "global", n.dst, n.count, global_pointer(n.param, n.offset), n.mask);
-            },
-            [&](const thread::StoreGlobalVector& n) {
-              store(s, "global", n.src, n.count, global_pointer(n.param, n.offset), n.mask);
-            },
-            [&](const thread::LoadSharedVector& n) { load(s, "shared", n.dst, n.count, text(n.address), nullptr); },
-            [&](const thread::StoreSharedVector& n) { store(s, "shared", n.src, n.count, text(n.address), n.mask); },
-            [&](const thread::LdMatrix& n) { print(n); },
-            [&](const thread::StMatrix& n) { print(n); },
-            [&](const thread::MmaSync& n) { print(n); },
-            [&](const thread::WgmmaFence&) { instruction(s, "wgmma.fence.sync.aligned"); },
-            [&](const thread::Wgmma& n) { print(n); },
-            [&](const thread::WgmmaCommit&) { instruction(s, "wgmma.commit_group.sync.aligned"); },
-            [&](const thread::WgmmaWait& n) { print(n); },
-            [&](const thread::SetMaxRegisters& n) {
-              instruction(s, fmt::format("setmaxnreg.{}.sync.aligned.u32 {}", n.increase ? "inc" : "dec", n.count));
-            },
-            [&](const thread::BarrierSync& n) { instruction(s, fmt::format("bar.sync {}, {}", n.id, n.threads)); },
-            [&](const thread::BarrierArrive& n) { instruction(s, fmt::format("bar.arrive {}, {}", n.id, n.threads)); },
-            [&](const thread::WarpSync& n) { line(s, fmt::format("__syncwarp({:#010x}u);", n.mask)); },
-            [&](const thread::MbarrierInit& n) {
-              call(s, "mbarrier_init", {text(n.address), std::to_string(n.count)});
-            },
-            [&](const thread::MbarrierArrive& n) { print(n); },
-            [&](const thread::MbarrierArriveExpectTx& n) {
-              call(s, "mbarrier_arrive_expect_tx", {text(n.address), text(n.bytes)});
-            },
-            [&](const thread::MbarrierWait& n) {
-              call(s, "mbarrier_wait", {text(n.address), text(n.parity)});
-            },
-            [&](const thread::TmaLoadBox& n) { print(n); },
-            [&](const thread::TmaStoreBox& n) { print(n); },
-            [&](const thread::TmaCommit&) { instruction(s, "cp.async.bulk.commit_group"); },
-            [&](const thread::TmaWait& n) {
-              instruction(s, fmt::format("cp.async.bulk.wait_group{} {}", n.read ? ".read" : "", n.pending));
-            },
-            [&](const thread::TmaPrefetchBox& n) { print(n); },
-            [&](const thread::PrefetchTensorMap& n) { call(s, "prefetch_tensor_map", {"&" + maps_.at(n.map)}); },
-            [&](const thread::ClusterArrive&) { instruction(s, "barrier.cluster.arrive.release.aligned"); },
-            [&](const thread::ClusterWait&) { instruction(s, "barrier.cluster.wait.acquire.aligned"); },
-            [&](const thread::GridDependency& n) {
-              instruction(s, n.launch ? "griddepcontrol.launch_dependents" : "griddepcontrol.wait");
-            },
-            [&](const thread::SignalFlag& n) {
-              call(s, n.add ? "flag_add" : "flag_store", {global_pointer(n.param, n.offset), text(n.value)});
-            },
-            [&](const thread::WaitFlag& n) {
-              call(s, n.at_least ? "flag_wait_at_least" : "flag_wait",
-                   {global_pointer(n.param, n.offset), text(n.value)});
-            },
-            [&](const thread::Fence& n) {
-              const bool proxy = n.fence == thread::FenceKind::proxy_async_shared;
-              call(s, proxy ? "fence_proxy_async_shared" : "fence_mbarrier_init", {}, n.reason);
-            },
-            [&](const thread::PrintThread& n) { print(n); },
-            [](const thread::CheckIndex&) {},  // for the simulator
-            [&](const thread::Comment& n) {
-              if (readable_) raw("// " + single_line(n.text));
-            },
-            [&](const Stmt& other) {
-              throw Error(ErrorKind::internal, other.loc,
-                          fmt::format("{} has no place in a thread program", name_of(other.kind)));
-            }});
+  match(
+      s,
+      overloaded{
+          [&](const control::Let& n) {
+            line(s, fmt::format("const {} {} = {};", cuda_type(n.value->type), names_.of(n.value), text(n.init)));
+          },
+          [&](const control::DeclareVar& n) {
+            line(s, fmt::format("{} {} = {};", cuda_type(n.var->type), names_.of(n.var), text(n.init)));
+          },
+          [&](const control::AssignVar& n) { line(s, exprs_.update_of(n.var, n.value)); },
+          [&](const control::For& n) { print(n); },
+          [&](const control::Loop& n) { print(n); },
+          [&](const control::If& n) { print(n); },
+          [&](const control::Break&) { line(s, "break;"); },
+          [&](const control::Continue&) { line(s, "continue;"); },
+          [&](const thread::DeclareRegs& n) { print(n); },
+          [&](const thread::WriteRegs& n) { print(n); },
+          [&](const thread::LoadGlobalVector& n) {
+            load(s, "global", n.dst, n.count, global_pointer(n.param, n.offset), n.mask);
+          },
+          [&](const thread::StoreGlobalVector& n) {
+            store(s, "global", n.src, n.count, global_pointer(n.param, n.offset), n.mask);
+          },
+          [&](const thread::LoadSharedVector& n) {
+            load(s, n.cta == nullptr ? "shared" : "cluster", n.dst, n.count, shared_address(n.address, n.cta), nullptr);
+          },
+          [&](const thread::StoreSharedVector& n) {
+            store(s, n.cta == nullptr ? "shared" : "cluster", n.src, n.count, shared_address(n.address, n.cta), n.mask);
+          },
+          [&](const thread::LdMatrix& n) { print(n); },
+          [&](const thread::StMatrix& n) { print(n); },
+          [&](const thread::MmaSync& n) { print(n); },
+          [&](const thread::WgmmaFence&) { instruction(s, "wgmma.fence.sync.aligned"); },
+          [&](const thread::Wgmma& n) { print(n); },
+          [&](const thread::WgmmaCommit&) { instruction(s, "wgmma.commit_group.sync.aligned"); },
+          [&](const thread::WgmmaWait& n) { print(n); },
+          [&](const thread::SetMaxRegisters& n) {
+            instruction(s, fmt::format("setmaxnreg.{}.sync.aligned.u32 {}", n.increase ? "inc" : "dec", n.count));
+          },
+          [&](const thread::BarrierSync& n) { instruction(s, fmt::format("bar.sync {}, {}", n.id, n.threads)); },
+          [&](const thread::BarrierArrive& n) { instruction(s, fmt::format("bar.arrive {}, {}", n.id, n.threads)); },
+          [&](const thread::WarpSync& n) { line(s, fmt::format("__syncwarp({:#010x}u);", n.mask)); },
+          [&](const thread::MbarrierInit& n) {
+            call(s, "mbarrier_init", {text(n.address), std::to_string(n.count)});
+          },
+          [&](const thread::MbarrierArrive& n) { print(n); },
+          [&](const thread::MbarrierArriveExpectTx& n) {
+            call(s, "mbarrier_arrive_expect_tx", {text(n.address), text(n.bytes)});
+          },
+          [&](const thread::MbarrierWait& n) {
+            call(s, "mbarrier_wait", {text(n.address), text(n.parity)});
+          },
+          [&](const thread::TmaLoadBox& n) { print(n); },
+          [&](const thread::TmaStoreBox& n) { print(n); },
+          [&](const thread::TmaCommit&) { instruction(s, "cp.async.bulk.commit_group"); },
+          [&](const thread::TmaWait& n) {
+            instruction(s, fmt::format("cp.async.bulk.wait_group{} {}", n.read ? ".read" : "", n.pending));
+          },
+          [&](const thread::TmaPrefetchBox& n) { print(n); },
+          [&](const thread::PrefetchTensorMap& n) { call(s, "prefetch_tensor_map", {"&" + maps_.at(n.map)}); },
+          [&](const thread::ClusterArrive&) { instruction(s, "barrier.cluster.arrive.release.aligned"); },
+          [&](const thread::ClusterWait&) { instruction(s, "barrier.cluster.wait.acquire.aligned"); },
+          [&](const thread::GridDependency& n) {
+            instruction(s, n.launch ? "griddepcontrol.launch_dependents" : "griddepcontrol.wait");
+          },
+          [&](const thread::SignalFlag& n) {
+            call(s, n.add ? "flag_add" : "flag_store", {global_pointer(n.param, n.offset), text(n.value)});
+          },
+          [&](const thread::WaitFlag& n) {
+            call(s, n.at_least ? "flag_wait_at_least" : "flag_wait",
+                 {global_pointer(n.param, n.offset), text(n.value)});
+          },
+          [&](const thread::Fence& n) {
+            call(s,
+                 n.fence == thread::FenceKind::proxy_async_shared    ? "fence_proxy_async_shared"
+                 : n.fence == thread::FenceKind::proxy_async_cluster ? "fence_proxy_async_cluster"
+                                                                     : "fence_mbarrier_init",
+                 {}, n.reason);
+          },
+          [&](const thread::PrintThread& n) { print(n); },
+          [](const thread::CheckIndex&) {},  // for the simulator
+          [&](const thread::Comment& n) {
+            if (readable_) raw("// " + single_line(n.text));
+          },
+          [&](const Stmt& other) {
+            throw Error(ErrorKind::internal, other.loc,
+                        fmt::format("{} has no place in a thread program", name_of(other.kind)));
+          }});
 }
 
 void StmtPrinter::print(const control::For& s) {

@@ -52,6 +52,7 @@ class StmtPrinter {
   void store(const ir::Stmt* s, const char* space, const ir::thread::RegRef& src, int count, const std::string& pointer,
              const ir::Expr* mask);
   std::string global_pointer(std::uint32_t param, const ir::Expr* offset);
+  std::string shared_address(const ir::Expr* address, const ir::Expr* cta);  // cta null: in this one
   // "&r[3]": the register that holds the first element of `ref`, which must begin there (internal Error otherwise).
   std::string register_pointer(const ir::Stmt* s, const ir::thread::RegRef& ref);
   bool begins_word(const ir::thread::RegRef& ref) const;

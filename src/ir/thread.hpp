@@ -50,20 +50,25 @@ struct StoreGlobalVector final : StmtOf<StmtKind::thread_StoreGlobalVector> {
       : StmtOf(l), src(s), count(n), param(p), offset(o), mask(m) {}
 };
 
-// `address` is a u32 shared-window byte address, aligned to count * size_of(type) (a power of two up to 16).
+// `address` is a u32 shared-window byte address, aligned to count * size_of(type) (a power of two up to 16). `cta` (u32
+// rank in the cluster, null: this CTA): the same address of that CTA's shared memory (mapa, then ld.shared::cluster;
+// PTX ISA 9.7.9.24 and 9.7.9.8).
 struct LoadSharedVector final : StmtOf<StmtKind::thread_LoadSharedVector> {
   RegRef dst;
   int count;
   const Expr* address;
-  LoadSharedVector(SourceLoc l, RegRef d, int n, const Expr* a) : StmtOf(l), dst(d), count(n), address(a) {}
+  const Expr* cta;
+  LoadSharedVector(SourceLoc l, RegRef d, int n, const Expr* a, const Expr* c = nullptr)
+      : StmtOf(l), dst(d), count(n), address(a), cta(c) {}
 };
 struct StoreSharedVector final : StmtOf<StmtKind::thread_StoreSharedVector> {
   RegRef src;
   int count;
   const Expr* address;
   const Expr* mask;  // null: always
-  StoreSharedVector(SourceLoc l, RegRef s, int n, const Expr* a, const Expr* m = nullptr)
-      : StmtOf(l), src(s), count(n), address(a), mask(m) {}
+  const Expr* cta;
+  StoreSharedVector(SourceLoc l, RegRef s, int n, const Expr* a, const Expr* m = nullptr, const Expr* c = nullptr)
+      : StmtOf(l), src(s), count(n), address(a), mask(m), cta(c) {}
 };
 
 // ldmatrix.sync.aligned.m8n8.x{1,2,4}[.trans].shared.b16 (PTX ISA 9.7.14.5.15). Lanes 8i..8i+7 give the 16-byte
@@ -117,8 +122,9 @@ struct WarpSync final : StmtOf<StmtKind::thread_WarpSync> {
 };
 
 enum class FenceKind : std::uint8_t {
-  proxy_async_shared,  // fence.proxy.async.shared::cta
-  mbarrier_init        // fence.mbarrier_init.release.cluster
+  proxy_async_shared,   // fence.proxy.async.shared::cta
+  proxy_async_cluster,  // fence.proxy.async.shared::cluster: of what was stored in other CTAs, too
+  mbarrier_init         // fence.mbarrier_init.release.cluster
 };
 struct Fence final : StmtOf<StmtKind::thread_Fence> {
   FenceKind fence;

@@ -77,6 +77,7 @@ class Printer {
     return out + "\"";
   }
   static std::string masked(const Expr* mask) { return mask == nullptr ? "" : " if " + expr(mask); }
+  static std::string of_cta(const Expr* cta) { return cta == nullptr ? "" : " of CTA " + expr(cta); }
 
   void line(const Stmt* s, const std::string& text) {
     out_.append(static_cast<std::size_t>(2 * depth_), ' ');
@@ -146,11 +147,12 @@ class Printer {
                        ref(n.src, static_cast<std::size_t>(n.count)), masked(n.mask));
   }
   std::string instruction(const LoadSharedVector& n) {
-    return fmt::format("{} = load.shared [{}]", ref(n.dst, static_cast<std::size_t>(n.count)), expr(n.address));
+    return fmt::format("{} = load.shared [{}]{}", ref(n.dst, static_cast<std::size_t>(n.count)), expr(n.address),
+                       of_cta(n.cta));
   }
   std::string instruction(const StoreSharedVector& n) {
-    return fmt::format("store.shared [{}] = {}{}", expr(n.address), ref(n.src, static_cast<std::size_t>(n.count)),
-                       masked(n.mask));
+    return fmt::format("store.shared [{}]{} = {}{}", expr(n.address), of_cta(n.cta),
+                       ref(n.src, static_cast<std::size_t>(n.count)), masked(n.mask));
   }
   std::string instruction(const LdMatrix& n) {
     return fmt::format("{} = ldmatrix.x{}{} [{}]", ref(n.dst, static_cast<std::size_t>(2 * n.matrices)), n.matrices,
@@ -202,8 +204,7 @@ class Printer {
     return fmt::format("mbarrier.init [{}], {}", expr(n.address), n.count);
   }
   std::string instruction(const MbarrierArrive& n) {
-    const std::string cta = n.cta == nullptr ? "" : " of CTA " + expr(n.cta);
-    return fmt::format("mbarrier.arrive [{}]{}, {}", expr(n.address), cta, n.count);
+    return fmt::format("mbarrier.arrive [{}]{}, {}", expr(n.address), of_cta(n.cta), n.count);
   }
   std::string instruction(const MbarrierArriveExpectTx& n) {
     return fmt::format("mbarrier.arrive.expect_tx [{}], {} bytes", expr(n.address), expr(n.bytes));
@@ -246,7 +247,9 @@ class Printer {
     return names[static_cast<int>(hint)];
   }
   std::string instruction(const Fence& n) {
-    const char* name = n.fence == FenceKind::proxy_async_shared ? "fence.proxy.async.shared" : "fence.mbarrier_init";
+    const char* name = n.fence == FenceKind::proxy_async_shared    ? "fence.proxy.async.shared"
+                       : n.fence == FenceKind::proxy_async_cluster ? "fence.proxy.async.shared::cluster"
+                                                                   : "fence.mbarrier_init";
     return n.reason.empty() ? std::string(name) : fmt::format("{}  // {}", name, n.reason);
   }
   std::string instruction(const PrintThread& n) {

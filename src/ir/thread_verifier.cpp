@@ -370,12 +370,14 @@ void Verifier::check(const StoreGlobalVector& n) {
 void Verifier::check(const LoadSharedVector& n) {
   vector(n.dst, n.count, "the load");
   address(n.address);
+  peer(n.cta, "a load from");
 }
 
 void Verifier::check(const StoreSharedVector& n) {
   vector(n.src, n.count, "the store");
   address(n.address);
   mask(n.mask);
+  peer(n.cta, "a store to");
 }
 
 }  // namespace tessera::ir::thread

@@ -105,6 +105,7 @@ class Verifier {
   void check(const SignalFlag& n);
   void check(const WaitFlag& n);
   void flag(std::uint32_t param, const Expr* offset, const Expr* value);
+  void peer(const Expr* cta, const char* what);  // null: this CTA
   void check(const Fence&);
   void check(const PrintThread& n);
   void check(const Comment&);

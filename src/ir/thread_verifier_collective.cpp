@@ -110,11 +110,15 @@ void Verifier::check(const MbarrierInit& n) {
 void Verifier::check(const MbarrierArrive& n) {
   address(n.address);
   count(n.count);
-  if (n.cta == nullptr) return;
-  typed(n.cta, DType::u32, "T5", "the rank of the CTA");
-  require(cluster_size() > 1, "I8", "an arrive at another CTA's mbarrier without a cluster");
-  require(!n.cta->is_constant() || n.cta->integer < cluster_size(), "I8",
-          [&] { return fmt::format("an arrive at CTA {} of a cluster of {}", n.cta->integer, cluster_size()); });
+  peer(n.cta, "an arrive at");
+}
+
+void Verifier::peer(const Expr* cta, const char* what) {
+  if (cta == nullptr) return;
+  typed(cta, DType::u32, "T5", "the rank of the CTA");
+  require(cluster_size() > 1, "I8", [&] { return fmt::format("{} another CTA without a cluster", what); });
+  require(!cta->is_constant() || cta->integer < cluster_size(), "I8",
+          [&] { return fmt::format("{} CTA {} of a cluster of {}", what, cta->integer, cluster_size()); });
 }
 
 void Verifier::check(const MbarrierArriveExpectTx& n) {

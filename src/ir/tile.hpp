@@ -177,12 +177,14 @@ std::string to_string(const Kernel& kernel, bool with_locations = true);
 //     Multicast needs a cluster. Bulk reductions are of float16, bfloat16, float32, int32 and uint32.
 // 11. Layouts, where set, have the tensor's shape; a register layout uses every thread of the group.
 // 12. A shared view has an i32 origin and an extent within the tile for each dimension of its tile, and keeps some of
-//     the dimensions, each once, the others with extent 1.
+//     the dimensions, each once, the others with extent 1. One of another block needs a cluster, and only LoadShared
+//     and StoreShared use it.
 // 13. Wgmma has a in shared memory or in registers, fitting 2-D shapes in multiples of 64, 8 (integers: 8, 24, 16) and
 //     32 bytes, one of its type combinations, a named accumulator, a bool for accumulate and negates floats only. It,
 //     its fence, commit and wait (0 to 7) are executed by one warpgroup: 128 threads from a multiple of 128.
 // 14. SetRegisters is a multiple of 8 in 24..256 for whole warpgroups. Named barriers are for a multiple of 32 threads,
-//     32 to 1024, at most 15, of whole warps. ClusterSync is of the whole block, GridDependency of dependent launches.
+//     32 to 1024, at most 15, of whole warps. ClusterSync is of the whole block, its halves of whole warps,
+//     GridDependency of dependent launches.
 // 15. Flags are elements of a view of u32 with one offset a dimension, and compared with u32; one thread signals.
 //
 // Throws an internal Error that lists every broken rule.

@@ -113,6 +113,13 @@ struct NamedBarrierArrive final : StmtOf<StmtKind::tile_NamedBarrierArrive> {
 struct ClusterSync final : StmtOf<StmtKind::tile_ClusterSync> {
   explicit ClusterSync(SourceLoc l) : StmtOf(l) {}
 };
+// Its two halves, of the group's warps: each warp of the cluster arrives, and then waits for all.
+struct ClusterArrive final : StmtOf<StmtKind::tile_ClusterArrive> {
+  explicit ClusterArrive(SourceLoc l) : StmtOf(l) {}
+};
+struct ClusterWait final : StmtOf<StmtKind::tile_ClusterWait> {
+  explicit ClusterWait(SourceLoc l) : StmtOf(l) {}
+};
 // Programmatic dependent launch (PTX griddepcontrol): wait until the grids that this one depends on are complete, or
 // let the grids that depend on this one start.
 struct GridDependency final : StmtOf<StmtKind::tile_GridDependency> {

@@ -160,6 +160,7 @@ std::string Printer::shared(const SharedView* v) const {
   std::string text = name(v->tensor, "s");
   if (!whole) text += fmt::format("[{}]", fmt::join(dims, ", "));
   if (!std::is_sorted(v->dims.begin(), v->dims.end())) text += ".transpose()";
+  if (v->cta != nullptr) text += fmt::format(" of cta {}", expr(v->cta));
   return text;
 }
 
@@ -279,6 +280,8 @@ std::string Printer::text(const Stmt* stmt) const {
           [&](const NamedBarrierSync& s) { return fmt::format("named_barrier.sync({})", named(s.barrier)); },
           [&](const NamedBarrierArrive& s) { return fmt::format("named_barrier.arrive({})", named(s.barrier)); },
           [&](const ClusterSync&) { return std::string("cluster.sync()"); },
+          [&](const ClusterArrive&) { return std::string("cluster.arrive()"); },
+          [&](const ClusterWait&) { return std::string("cluster.wait()"); },
           [&](const GridDependency& s) {
             return std::string(s.launch ? "grid_dependency.launch()" : "grid_dependency.wait()");
           },

@@ -61,6 +61,7 @@ struct SharedView {
   std::vector<const Expr*> origin;  // i32, one a dimension of the tensor
   Shape extents;                    // one a dimension of the tensor, 1 where the view drops it
   std::vector<std::int64_t> dims;
+  const Expr* cta = nullptr;  // i32 rank in the cluster: the tile in that block's shared memory; null: in this block's
   Shape shape() const;
   std::int64_t bytes() const;  // of the elements in the box
 };

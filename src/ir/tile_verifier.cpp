@@ -139,7 +139,19 @@ class Verifier {
     check(t->group == group(), "a register tensor is used by another group than its own");
   }
   void use(const SharedTensor* t) { check(known(t), "a shared tile is used outside its scope"); }
+  // A view that may be of another block's tile.
+  void use_of_any_block(const SharedView* v) {
+    if (v != nullptr && v->cta != nullptr) {
+      typed(v->cta, DType::i32, "a block of the cluster");
+      check(kernel_.cluster_size() > 1, "a tile of another block without a cluster");
+    }
+    use_box(v);
+  }
   void use(const SharedView* v) {
+    check(v == nullptr || v->cta == nullptr, "an engine at a tile of another block");
+    use_box(v);
+  }
+  void use_box(const SharedView* v) {
     if (v == nullptr || v->tensor == nullptr) return fail("a missing shared view");
     use(v->tensor);
     const std::size_t rank = v->tensor->shape.size();
@@ -293,6 +305,9 @@ class Verifier {
     const bool n_fits = integers ? b[1] == 8 || b[1] == 24 || b[1] % 16 == 0 : b[1] % 8 == 0;
     check(a[0] % 64 == 0 && a[1] * size_of(type) % 32 == 0 && n_fits, "extents that wgmma does not take");
   }
+  void half_barrier() {
+    check(whole_warps(group()) && !group().each_warp, "a group other than whole warps at a cluster's barrier");
+  }
   void named_barrier(const NamedBarrier* b) {
     const auto& all = kernel_.named_barriers;
     check(std::find(all.begin(), all.end(), b) != all.end(), "a named barrier of another kernel");
@@ -403,12 +418,12 @@ void Verifier::statement(const Stmt* stmt) {
                   [&](const AllocShared& s) { alloc_shared(s); },
                   [&](const FreeShared& s) { use(s.tensor); },
                   [&](const LoadShared& s) {
-                    use(s.src);
+                    use_of_any_block(s.src);
                     make(s.out);
                     copy(*s.out, s.src->tensor->type, s.src->shape());
                   },
                   [&](const StoreShared& s) {
-                    use(s.dst);
+                    use_of_any_block(s.dst);
                     use(s.src);
                     copy(*s.src, s.dst->tensor->type, s.dst->shape());
                   },
@@ -448,6 +463,8 @@ void Verifier::statement(const Stmt* stmt) {
                   [&](const ClusterSync&) {
                     check(group() == kernel_.root_group(), "a part of the block at a cluster's barrier");
                   },
+                  [&](const ClusterArrive&) { half_barrier(); },
+                  [&](const ClusterWait&) { half_barrier(); },
                   [&](const GridDependency&) {
                     check(kernel_.dependent_launch, "a grid dependency without a dependent launch");
                   },

@@ -1,7 +1,6 @@
 #include "kernels/candidates.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 
@@ -116,29 +115,42 @@ constexpr TileFamily persistent_families[] = {
     {Consumers::ping_pong, 128, 64, 200},   {Consumers::ping_pong, 64, 64, 256}};
 constexpr std::size_t widths_a_family = 3;  // of each cluster size, the fastest by the model
 
+// Shared memory beside the ring: sums that the CTAs of a cluster add up, or results on their way to memory.
+std::int64_t tile_bytes(const Extents& e, const SplitConfig& c, int splits) {
+  const std::int64_t elements = std::int64_t{c.block_m} * c.block_n;
+  if (c.cluster_k > 1) return elements * 4;
+  return splits == 1 && by_tma(e.form) && c.stages_results() ? elements * e.out_bytes : 0;
+}
+
 // Rows of b are the tensor cores' rows, rows of a their columns.
 double estimate(const Extents& e, const SplitConfig& c, int splits) {
   const double tiles = ceil_div(static_cast<double>(e.n), c.block_n * c.cluster) * c.cluster *
                        ceil_div(static_cast<double>(e.m), c.block_m);
+  const double parts = splits * c.cluster_k, ctas = tiles * parts;
   // A cluster has its SMs in one GPC, which has 16 or 18 of them on an H200: larger ones leave some idle.
-  const double sms = c.cluster > 2 ? std::max(1.0, std::floor(e.sms * 32 / 33.0)) : e.sms;
+  const int together_in_gpc = std::max(c.cluster, c.cluster_k);
+  const double sms = together_in_gpc > 2 ? std::max(1.0, std::floor(e.sms * 32 / 33.0)) : e.sms;
   const double k_bytes = c.block_k * e.in_bytes;
   const double stage = (c.block_m + c.block_n) * k_bytes;
   const double fetched = (static_cast<double>(c.block_m) / c.cluster + c.block_n) * k_bytes;
-  const double resident = std::max(1.0, std::floor(shared_limit / (c.stages * stage + 2048)));
-  const double rounds = ceil_div(tiles * splits, sms * resident);
-  const double together = std::min(resident, ceil_div(tiles * splits, sms));  // CTAs that share an SM
+  const double resident = std::max(
+      1.0, std::floor(shared_limit / (c.stages * stage + static_cast<double>(tile_bytes(e, c, splits)) + 2048)));
+  const double rounds = ceil_div(ctas, sms * resident);
+  // CTAs that share an SM; with clusters along k, whose last ones find room here and there, on average.
+  const double together = std::min(resident, c.cluster_k == 1 ? ceil_div(ctas, sms) : std::max(1.0, ctas / sms));
   Block block{
       static_cast<double>(c.block_n), static_cast<double>(c.block_m), k_bytes, static_cast<double>(e.in_bytes), fetched,
       static_cast<double>(c.stages)};
   const double alone = block.cycles();
   block.stages = c.stages * together;
   const double loop =
-      ceil_div(ceil_div(static_cast<double>(e.k), c.block_k), splits) * std::max(alone, together * block.cycles());
-  const double elements = static_cast<double>(c.block_m) * c.block_n;
-  const double stored = splits == 1 ? epilogue_cycles(e, elements, c.warpgroups) : 600 + elements * 4 / 32;
+      ceil_div(ceil_div(static_cast<double>(e.k), c.block_k), parts) * std::max(alone, together * block.cycles());
+  const double elements = static_cast<double>(c.block_m) * c.block_n / c.cluster_k;
+  double stored = splits == 1 ? epilogue_cycles(e, elements, c.warpgroups) : 600 + elements * 4 / 32;
+  // Written to shared memory, and read from that of the peers at this rate.
+  if (c.cluster_k > 1) stored += 1000 + static_cast<double>(tile_bytes(e, c, splits)) / 32;
   const double partials = splits == 1 ? 0 : static_cast<double>(e.m * e.n) * splits * 4 / (l2_rate * e.sms / 2);
-  const double joined = c.cluster > 1 ? 300 : 0;  // the blocks of a cluster begin and end together
+  const double joined = together_in_gpc > 1 ? 300 : 0;  // the blocks of a cluster begin and end together
   const double cycles = rounds * (fill_cycles + joined + loop + stored * together);
   return std::max(cycles, memory_cycles(e) + joined + partials + fill_cycles) / clock_mhz + launch_us;
 }
@@ -153,6 +165,25 @@ double reduction_us(const Extents& e, int splits) {
 template <class Config>
 void sort(std::vector<Estimated<Config>>& list) {
   std::stable_sort(list.begin(), list.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
+}
+
+// The fastest of each kind come first, then all second ones, and so on: the model compares what is of one kind better
+// than kinds. Each kind is sorted.
+template <class Config>
+std::vector<Estimated<Config>> best_of_each_first(const std::vector<std::vector<Estimated<Config>>>& kinds) {
+  std::vector<Estimated<Config>> result;
+  std::size_t before;
+  std::size_t place = 0;
+  do {
+    before = result.size();
+    for (const auto& kind : kinds) {
+      if (place < kind.size()) result.push_back(kind[place]);
+    }
+    std::stable_sort(result.begin() + static_cast<std::ptrdiff_t>(before), result.end(),
+                     [](const auto& x, const auto& y) { return x.us < y.us; });
+    ++place;
+  } while (result.size() != before);
+  return result;
 }
 
 }  // namespace
@@ -189,37 +220,42 @@ std::optional<PersistentConfig> persistent_config(const Extents& e, Consumers co
 }  // namespace
 
 std::vector<Estimated<PersistentConfig>> persistent_candidates(const Extents& e) {
-  // The fastest of each kind come first, then all second ones: the model compares widths better than kinds of tiles.
-  std::array<std::vector<Estimated<PersistentConfig>>, widths_a_family> places;
+  std::vector<std::vector<Estimated<PersistentConfig>>> kinds;
   for (const TileFamily& family : persistent_families) {
     for (const int cluster : {1, 2}) {
-      std::vector<Estimated<PersistentConfig>> widths;
+      std::vector<Estimated<PersistentConfig>>& widths = kinds.emplace_back();
       for (int n = family.most_n; n >= family.least_n; n -= 8) {
         const auto c = persistent_config(e, family.consumers, family.m, n, cluster);
         if (c) widths.push_back({*c, estimate(e, *c)});
       }
       sort(widths);
-      for (std::size_t i = 0; i < std::min(widths.size(), widths_a_family); ++i) places[i].push_back(widths[i]);
+      widths.resize(std::min(widths.size(), widths_a_family));
     }
   }
-  std::vector<Estimated<PersistentConfig>> result;
-  for (auto& place : places) {
-    sort(place);
-    result.insert(result.end(), place.begin(), place.end());
-  }
-  return result;
+  return best_of_each_first(kinds);
 }
 
 namespace {
 
 // CTAs that are worth sharing a: its tile has to be a good part of what is fetched.
-int most_cluster(const Extents& e, const SplitConfig& c) {
-  if (c.block_m < 32) return 1;
-  const std::int64_t tiles = (e.n + c.block_n - 1) / c.block_n;
+int most_cluster(const Extents& e, int block_m, int block_n) {
+  if (block_m < 32) return 1;
+  const std::int64_t tiles = (e.n + block_n - 1) / block_n;
   return tiles < 2 ? 1 : tiles < 4 ? 2 : 4;
 }
+// CTAs that are worth sharing a tile's k: each has some blocks of it.
+int most_sharing_k(const Extents& e) {
+  const std::int64_t blocks = e.k * e.in_bytes / 128;
+  return static_cast<int>(std::min<std::int64_t>(8, std::max<std::int64_t>(1, blocks / 4)));
+}
 
-std::vector<Estimated<SplitConfig>> split_configs(const Extents& e, int splits) {
+// How the CTAs of a cluster share what they do.
+struct Sharing {
+  int cluster, cluster_k;
+};
+constexpr Sharing split_sharings[] = {{1, 1}, {2, 1}, {4, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 8}};
+
+std::vector<Estimated<SplitConfig>> split_configs(const Extents& e, int splits, const Sharing& sharing) {
   std::vector<Estimated<SplitConfig>> result;
   const int needed = static_cast<int>(std::min<std::int64_t>(256, (e.m + 7) / 8 * 8));
   for (int block_m : {8, 16, 24, 32, 48, 64, 96, 128, 192, 256}) {
@@ -227,14 +263,13 @@ std::vector<Estimated<SplitConfig>> split_configs(const Extents& e, int splits) 
     if (!e.a_by_k && block_m % 64 != 0) continue;  // whole panels
     if (e.steps.code() > 1 && block_m > 192) continue;
     for (const int warpgroups : {1, 2}) {
+      if (sharing.cluster > most_cluster(e, block_m, 64 * warpgroups)) continue;
       for (const int deep : {1, 2}) {  // all of the shared memory, or half of it so that two CTAs fit an SM
-        SplitConfig c{block_m, 64 * warpgroups, 128 / e.in_bytes, 0, warpgroups, 1};
+        SplitConfig c{block_m, 64 * warpgroups, 128 / e.in_bytes, 0, warpgroups, sharing.cluster, sharing.cluster_k};
         const std::int64_t stage = std::int64_t{c.block_m + c.block_n} * c.block_k * e.in_bytes;
-        c.stages = static_cast<int>(std::min<std::int64_t>(deep == 1 ? 16 : 8, (shared_limit / deep - 2048) / stage));
-        if (c.stages < 2) continue;
-        for (c.cluster = 1; c.cluster <= most_cluster(e, c); c.cluster *= 2) {
-          result.push_back({c, estimate(e, c, splits)});
-        }
+        const std::int64_t room = shared_limit / deep - 2048 - tile_bytes(e, c, splits);
+        c.stages = static_cast<int>(std::min<std::int64_t>(deep == 1 ? 16 : 8, room / stage));
+        if (c.stages >= 2) result.push_back({c, estimate(e, c, splits)});
       }
     }
   }
@@ -243,6 +278,15 @@ std::vector<Estimated<SplitConfig>> split_configs(const Extents& e, int splits) 
       std::unique(result.begin(), result.end(), [](const auto& x, const auto& y) { return x.config == y.config; }),
       result.end());
   return result;
+}
+
+std::vector<Estimated<SplitConfig>> split_configs(const Extents& e, int splits) {
+  std::vector<std::vector<Estimated<SplitConfig>>> kinds;
+  for (const Sharing& sharing : split_sharings) {
+    if (sharing.cluster_k > (splits == 1 ? most_sharing_k(e) : 1)) continue;
+    kinds.push_back(split_configs(e, splits, sharing));
+  }
+  return best_of_each_first(kinds);
 }
 
 }  // namespace

@@ -31,7 +31,12 @@ struct PersistentConfig {
 struct SplitConfig {
   int block_m = 16, block_n = 128, block_k = 64, stages = 8;
   int warpgroups = 2;  // that share the rows of b's tile
-  int cluster = 1;     // CTAs that share the tiles of a
+  int cluster = 1;     // CTAs that share the tiles of a; or
+  int cluster_k = 1;   // CTAs that share the k of a tile and add up their sums through each other's shared memory
+
+  // Whether results leave through shared memory, by the TMA engine where it can store them: of so few rows it costs
+  // more than it saves.
+  bool stages_results() const { return cluster_k == 1 && block_m >= 32; }
   bool operator==(const SplitConfig&) const = default;
 };
 

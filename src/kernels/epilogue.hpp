@@ -25,6 +25,7 @@ class Epilogue : public KernelCode {
         bias_(global_view(bias, {n_size})) {}
 
   OutputForm form() const { return form_; }
+  bool reads_c() const { return steps_.add_c; }
   // How many of `columns` columns of `sums` to finish at a time, so that few registers are in use beside them.
   int piece(int columns, const RegisterTensor& sums) const {
     const bool long_formula = steps_.activation == Activation::gelu || steps_.activation == Activation::silu;

@@ -56,8 +56,8 @@ Key key_of(const Problem& p, const Device& device) {
 }
 
 struct Entry {
-  std::once_flag made;
-  std::atomic<bool> ready = false;
+  std::mutex making;
+  std::atomic<bool> ready = false;  // `selection` is made
   Selection selection;
 };
 
@@ -127,10 +127,14 @@ void detail::run_matmul(const MatrixValue& a, const MatrixValue& b, const Matrix
                 "being captured into a graph",
                 "call matmul once with the same operands before the capture");
   }
-  std::call_once(entry.made, [&] {  // an exception leaves it for the next call
-    entry.selection = select(call);
-    entry.ready = true;
-  });
+  if (!entry.ready) {
+    // Not std::call_once: one that an exception leaves hangs the next call under the thread sanitizer.
+    const std::lock_guard lock(entry.making);
+    if (!entry.ready) {
+      entry.selection = select(call);
+      entry.ready = true;
+    }
+  }
   entry.selection.executor->launch(call);
 }
 

@@ -10,8 +10,9 @@ namespace tessera::kernels {
 
 namespace {
 
-constexpr std::size_t tuned_configs = 20;  // of PersistentMatmul and PitchMatmul
-constexpr std::size_t tuned_split_configs = 6, tuned_splits = 3;
+constexpr std::size_t tuned_configs = 20;                         // of PersistentMatmul and PitchMatmul
+constexpr std::size_t tuned_split_configs = 6, tuned_splits = 3;  // of SplitMatmul
+constexpr std::size_t tuned_shared_configs = 14;                  // the same where CTAs of a cluster may share k
 
 template <class Config>
 using Candidates = std::shared_ptr<const std::vector<Estimated<Config>>>;
@@ -60,7 +61,7 @@ void add_splits(std::vector<Option>& options, const Problem& p, const Extents& e
     const std::string name = one.splits == 1 ? "SplitMatmul" : fmt::format("SplitMatmul, {} splits", one.splits);
     const auto list = shared(std::move(one.candidates));
     Option option =
-        option_of(name, "SplitMatmul", list, one.extra_us, tuned_split_configs,
+        option_of(name, "SplitMatmul", list, one.extra_us, one.splits == 1 ? tuned_shared_configs : tuned_split_configs,
                   [in = p.in, out = p.out](const auto& configs) { return split_program(in, out, configs); });
     option.splits = one.splits;
     option.make = [p, list, splits = one.splits, extra_us = one.extra_us](const std::vector<std::size_t>& which) {

@@ -10,7 +10,9 @@ namespace tessera::kernels {
 template <class In, class Out>
 detail::Program split_program(const std::vector<SplitConfig>& configs) {
   using C = SplitConfig;
-  const auto space = Space<C>::of<&C::block_m, &C::block_n, &C::block_k, &C::stages, &C::warpgroups, &C::cluster>(configs);
+  const auto space =
+      Space<C>::of<&C::block_m, &C::block_n, &C::block_k, &C::stages, &C::warpgroups, &C::cluster, &C::cluster_k>(
+          configs);
   return detail::space_program<SplitMatmul<In, Out>>(space, SourceLoc::here());
 }
 

@@ -120,7 +120,8 @@ class Comparer {
   }
   bool same(const tile::SharedView* a, const tile::SharedView* b) {
     if (a == nullptr || b == nullptr) return a == b;
-    return same(a->tensor, b->tensor) && same(a->origin, b->origin) && a->extents == b->extents && a->dims == b->dims;
+    return same(a->tensor, b->tensor) && same(a->origin, b->origin) && a->extents == b->extents && a->dims == b->dims &&
+           same_or_none(a->cta, b->cta);
   }
   // Named barriers have no statement either.
   bool named(const tile::NamedBarrier* a, const tile::NamedBarrier* b) {

@@ -43,6 +43,18 @@ UInt32 Cluster::all(SourceLoc loc) const {
   return UInt32(make_integer(DType::u32, (std::int64_t{1} << size) - 1, loc));
 }
 
+PeerTensor Cluster::map_shared_rank(const SharedTensor& tensor, const IndexArg& rank, SourceLoc loc) const {
+  Tracer& t = Tracer::current("cluster.map_shared_rank()", loc);
+  const tile::SharedView* from = t.use(tensor.ref(), loc);
+  const auto cta = t.use_rank("cluster.map_shared_rank()", rank.ref, loc);
+  if (from == nullptr || !cta) return PeerTensor(SharedRef{});
+  tile::SharedView view = *from;
+  view.cta = *cta;
+  const bool lasting = view.cta == nullptr || view.cta->is_constant();
+  return PeerTensor(
+      SharedRef{t.kernel->new_shared_view(std::move(view)), lasting ? tensor.ref().origin : t.origin(loc)});
+}
+
 void Cluster::sync(SourceLoc loc) const {
   Tracer& t = Tracer::current("cluster.sync()", loc);
   t.use_cluster(loc);
@@ -54,6 +66,26 @@ void Cluster::sync(SourceLoc loc) const {
   }
   t.emit<tile::ClusterSync>(loc);
 }
+
+namespace {
+
+template <class Half>
+void half_sync(const char* call, SourceLoc loc) {
+  Tracer& t = Tracer::current(call, loc);
+  t.use_cluster(loc);
+  const tile::Group group = t.group(loc);
+  if (group.begin % 32 != 0 || group.count % 32 != 0 || group.each_warp) {
+    t.error(loc, fmt::format("{} is executed by {}", call, lang::group_text(group)),
+            "whole warps take part: put it in a group of whole warps, or outside groups");
+    return;
+  }
+  t.emit<Half>(loc);
+}
+
+}  // namespace
+
+void Cluster::arrive(SourceLoc loc) const { half_sync<tile::ClusterArrive>("cluster.arrive()", loc); }
+void Cluster::wait(SourceLoc loc) const { half_sync<tile::ClusterWait>("cluster.wait()", loc); }
 
 NamedBarrier NamedBarriers::alloc(const HostInt& threads, SourceLoc loc) const {
   constexpr const char* call = "named_barrier.alloc()";

@@ -167,16 +167,8 @@ void Mbarrier::arrive_remote(const Barrier& barrier, const IndexArg& cta, const 
             fmt::format("a thread arrives 1 to {} times", most_counts));
   }
   const tile::BarrierRef b = t.use(barrier, loc);
-  const ir::Expr* e = t.use(cta.ref, loc);
-  if (b.array == nullptr || e == nullptr) return;
-  const int size = t.use_cluster(loc);
-  if (e->high < 0 || e->low >= size) {
-    t.error(loc, fmt::format("mbarrier.arrive_remote() in block {} of a cluster of {}", ir::to_string(e), size),
-            fmt::format("the blocks of a cluster are counted from 0 to {}; attrs.cluster sets how many there are",
-                        size - 1));
-    return;
-  }
-  t.emit<tile::ArriveBarrier>(loc, b, count.value, size == 1 ? nullptr : t.expr().cast(DType::i32, e));
+  const auto rank = t.use_rank("mbarrier.arrive_remote()", cta.ref, loc);
+  if (b.array != nullptr && rank) t.emit<tile::ArriveBarrier>(loc, b, count.value, *rank);
 }
 
 void Mbarrier::arrive_and_expect_tx(const Barrier& barrier, const IndexArg& bytes, SourceLoc loc) const {

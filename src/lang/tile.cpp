@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "lang/tracer.hpp"
+#include "tessera/lang/peer_tensor.hpp"
 
 namespace tessera {
 
@@ -248,9 +249,11 @@ void store_global(const GlobalView& view, const RegisterTensor& source, const de
   if (!off.empty()) t.emit<tile::StoreGlobal>(loc, v, src, std::move(off));
 }
 
-RegisterTensor load_shared(const SharedTensor& tensor, SourceLoc loc) {
+namespace {
+
+RegisterTensor load_from(const detail::SharedRef& tensor, SourceLoc loc) {
   Tracer& t = Tracer::current("load_shared()", loc);
-  tile::SharedView* src = t.use(tensor.ref(), loc);
+  tile::SharedView* src = t.use(tensor, loc);
   if (src == nullptr || !lang::check_dimensions(t, "load_shared()", *src, loc))
     return RegisterTensor(detail::TileRef{});
   const tile::Group group = t.group(loc);
@@ -259,9 +262,9 @@ RegisterTensor load_shared(const SharedTensor& tensor, SourceLoc loc) {
   return RegisterTensor(detail::TileRef{out, t.origin(loc)});
 }
 
-void store_shared(const SharedTensor& tensor, const RegisterTensor& source, SourceLoc loc) {
+void store_to(const detail::SharedRef& tensor, const RegisterTensor& source, SourceLoc loc) {
   Tracer& t = Tracer::current("store_shared()", loc);
-  tile::SharedView* dst = t.use(tensor.ref(), loc);
+  tile::SharedView* dst = t.use(tensor, loc);
   tile::RegisterTensor* src = t.use(source.ref(), loc);
   if (dst == nullptr || src == nullptr || !lang::check_dimensions(t, "store_shared()", *dst, loc)) return;
   const tile::SharedTensor& to = *dst->tensor;
@@ -278,6 +281,17 @@ void store_shared(const SharedTensor& tensor, const RegisterTensor& source, Sour
   } else {
     t.emit<tile::StoreShared>(loc, dst, src);
   }
+}
+
+}  // namespace
+
+RegisterTensor load_shared(const SharedTensor& tensor, SourceLoc loc) { return load_from(tensor.ref(), loc); }
+RegisterTensor load_shared(const PeerTensor& tensor, SourceLoc loc) { return load_from(tensor.ref(), loc); }
+void store_shared(const SharedTensor& tensor, const RegisterTensor& source, SourceLoc loc) {
+  store_to(tensor.ref(), source, loc);
+}
+void store_shared(const PeerTensor& tensor, const RegisterTensor& source, SourceLoc loc) {
+  store_to(tensor.ref(), source, loc);
 }
 
 }  // namespace tessera

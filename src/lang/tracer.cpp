@@ -223,6 +223,19 @@ int Tracer::use_cluster(SourceLoc loc) {
   return kernel->cluster_size();
 }
 
+std::optional<const ir::Expr*> Tracer::use_rank(const char* call, const detail::ScalarRef& rank, SourceLoc loc) {
+  const ir::Expr* e = use(rank, loc);
+  if (e == nullptr) return std::nullopt;
+  const int size = use_cluster(loc);
+  if (e->high < 0 || e->low >= size) {
+    error(loc, fmt::format("{} in block {} of a cluster of {}", call, ir::to_string(e), size),
+          fmt::format("the blocks of a cluster are counted from 0 to {}; attrs.cluster sets how many there are",
+                      size - 1));
+    return std::nullopt;
+  }
+  return size == 1 ? nullptr : expr().cast(DType::i32, e);
+}
+
 void Tracer::record_bulk(BulkEvent::Kind kind, SourceLoc loc) {
   const tile::Group& now = scope().group;
   int elected = -1;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -110,6 +111,9 @@ class Tracer {
   // Whether no loop or branch is open; else records that `call` stands in one.
   bool outside_control(const char* call, const char* help, SourceLoc loc);
   int use_cluster(SourceLoc loc);  // its size, from here on fixed
+  // The number of a block of the cluster as an i32, null where the cluster is this block alone; nothing with the
+  // mistake recorded.
+  std::optional<const ir::Expr*> use_rank(const char* call, const detail::ScalarRef& rank, SourceLoc loc);
   void record_bulk(BulkEvent::Kind kind, SourceLoc loc);
 
   ir::ExprPool& expr() { return kernel->context->expr; }

@@ -122,7 +122,15 @@ class Analysis {
                     [&](const tile::NamedBarrierArrive& s) { collective(s, group, "named_barrier.arrive()", false); },
                     [&](const tile::ClusterSync& s) {
                       collective(s, group, "cluster.sync()", false);
-                      whole_cluster(s);
+                      whole_cluster(s, "cluster.sync()");
+                    },
+                    [&](const tile::ClusterArrive& s) {
+                      collective(s, group, "cluster.arrive()", false);
+                      whole_cluster(s, "cluster.arrive()");
+                    },
+                    [&](const tile::ClusterWait& s) {
+                      collective(s, group, "cluster.wait()", false);
+                      whole_cluster(s, "cluster.wait()");
                     },
                     [&](const ir::Stmt&) {},
                 });
@@ -178,13 +186,13 @@ class Analysis {
   }
 
   // All blocks of a cluster must get to the statement.
-  void whole_cluster(const ir::Stmt& s) {
+  void whole_cluster(const ir::Stmt& s, const char* call) {
     if (!reporting_ || kernel_->cluster_size() == 1) return;
     for (const Control& c : control_) {
       if (c.sources.count(nullptr) == 0) continue;
       found_.push_back(
           {s.loc,
-           "cluster.sync() stands under a condition that may differ between the blocks of a cluster",
+           fmt::format("{} stands under a condition that may differ between the blocks of a cluster", call),
            "move it out of the branch or loop; what is computed from blockIdx.x / cluster.size() is the same "
            "in all blocks of a cluster",
            {{c.loc, "the condition"}}});

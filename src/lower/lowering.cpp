@@ -30,8 +30,14 @@ Lowering::Lowering(tile::Kernel& k, std::vector<Diagnostic>& r)
       wgmmas.push_back(mma);
       wgmma_groups.push_back(site.group);
     }
+    if (const auto* store = as<tile::StoreShared>(site.stmt); store != nullptr && store->dst->cta != nullptr) {
+      stores_in_peers = true;
+    }
     if (const auto* arrive = as<tile::ArriveBarrier>(site.stmt); arrive != nullptr && arrive->cta != nullptr) {
-      remote_arrivals[arrive->barrier.array->id] = true;
+      remote_arrivals[arrive->barrier.array->id] = shares_barriers = true;
+    }
+    if (const auto* copy = as<tile::TmaLoad>(site.stmt); copy != nullptr && copy->multicast != nullptr) {
+      shares_barriers = true;
     }
   }
 }
@@ -107,6 +113,8 @@ void Lowering::statement(Stmt* s) {
                [&](const tile::SetRegisters& n) { lower_set_registers(l, n); },
                [&](const tile::NamedBarrierSync& n) { lower_named_sync(l, n); },
                [&](const tile::NamedBarrierArrive& n) { lower_named_arrive(l, n); },
+               [&](const tile::ClusterArrive& n) { emit<thread::ClusterArrive>(n.loc); },
+               [&](const tile::ClusterWait& n) { emit<thread::ClusterWait>(n.loc); },
                [&](const tile::ClusterSync& n) {
                  emit<thread::ClusterArrive>(n.loc);
                  emit<thread::ClusterWait>(n.loc);
@@ -115,7 +123,10 @@ void Lowering::statement(Stmt* s) {
                [&](const tile::SignalFlag& n) { lower_signal_flag(l, n); },
                [&](const tile::WaitFlag& n) { lower_wait_flag(l, n); },
                [&](const tile::FenceProxyAsync& n) {
-                 emit<thread::Fence>(n.loc, thread::FenceKind::proxy_async_shared, n.reason);
+                 emit<thread::Fence>(
+                     n.loc,
+                     stores_in_peers ? thread::FenceKind::proxy_async_cluster : thread::FenceKind::proxy_async_shared,
+                     n.reason);
                },
                [&](const tile::Print& n) { lower_print(l, n); },
                [&](const tile::PrintTensor& n) { lower_print_tensor(l, n); },
@@ -238,7 +249,7 @@ void Lowering::prologue() {
     }
     emit<thread::Fence>(loc, thread::FenceKind::mbarrier_init, "makes the barriers known to the async proxy");
     current = &statements;
-    if (kernel.cluster_size() > 1) {  // other CTAs use them too
+    if (shares_barriers) {
       emit<thread::ClusterArrive>(loc);
       emit<thread::ClusterWait>(loc);
     } else {

@@ -64,6 +64,8 @@ class Lowering {
   std::vector<const ir::tile::Wgmma*> wgmmas;  // of the kernel, in order
   std::vector<ir::tile::Group> wgmma_groups;   // of each of them
   std::vector<bool> remote_arrivals;           // by barrier array: other CTAs arrive at it
+  bool shares_barriers = false;                // other CTAs of the cluster arrive at barriers, or copy what these count
+  bool stores_in_peers = false;                // in shared memory of other blocks of the cluster
 
  private:
   void prologue();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "lower/fragments.hpp"
@@ -71,6 +72,18 @@ void describe_matrices(Lowering& l, const tile::SharedView& view, SourceLoc loc,
 
 namespace {
 
+// The rank of the view's block in the cluster, null where it is this block.
+const Expr* rank_of(Lowering& l, const tile::SharedView& view) {
+  return view.cta == nullptr ? nullptr : l.x.cast(DType::u32, view.cta);
+}
+
+// ldmatrix and stmatrix reach this block's memory only.
+std::optional<passes::LdMatrixPlan> plan_of(const tile::SharedView& view, const tile::RegisterTensor& registers,
+                                            const layout::SharedLayout& layout) {
+  if (view.cta != nullptr) return std::nullopt;
+  return passes::plan_ldmatrix(registers, layout);
+}
+
 int matrices_together(std::int64_t blocks) { return blocks % 4 == 0 ? 4 : (blocks % 2 == 0 ? 2 : 1); }
 
 // Elements that move at once between consecutive registers and memory along the view's last dimension.
@@ -88,7 +101,7 @@ void lower_load_shared(Lowering& l, const tile::LoadShared& s) {
   }
   const RegArray* array = l.registers(s.out, s.loc);
   const layout::SharedLayout view = passes::layout_of(*s.src, s.loc, "load_shared()");
-  if (const auto plan = passes::plan_ldmatrix(*s.out, view)) {
+  if (const auto plan = plan_of(*s.src, *s.out, view)) {
     describe_matrices(l, *s.src, s.loc, *plan, "all", "ldmatrix");
     const std::int64_t blocks = plan->blocks.local_size();
     const int together = matrices_together(blocks);
@@ -99,16 +112,17 @@ void lower_load_shared(Lowering& l, const tile::LoadShared& s) {
   }
   const std::int64_t vector = vector_of(view, *s.out->layout, s.out->type);
   const Expr* thread = l.thread_in_group();
+  const Expr* cta = rank_of(l, *s.src);
   l.for_each_register(s.loc, array->size, vector, [&](const Expr* r) {
     const Expr* address = l.element_address(*s.src, element_index(l.x, *s.out->layout, r, thread));
-    l.emit<thread::LoadSharedVector>(s.loc, thread::RegRef{array, r}, static_cast<int>(vector), address);
+    l.emit<thread::LoadSharedVector>(s.loc, thread::RegRef{array, r}, static_cast<int>(vector), address, cta);
   });
 }
 
 void lower_store_shared(Lowering& l, const tile::StoreShared& s) {
   const RegArray* array = l.registers(s.src, s.loc);
   const layout::SharedLayout view = passes::layout_of(*s.dst, s.loc, "store_shared()");
-  if (const auto plan = passes::plan_ldmatrix(*s.src, view); plan && s.src->layout->replication() == 1) {
+  if (const auto plan = plan_of(*s.dst, *s.src, view); plan && s.src->layout->replication() == 1) {
     describe_matrices(l, *s.dst, s.loc, *plan, "all", "stmatrix");
     const std::int64_t blocks = plan->blocks.local_size();
     const int together = matrices_together(blocks);
@@ -120,10 +134,11 @@ void lower_store_shared(Lowering& l, const tile::StoreShared& s) {
   }
   const Expr* thread = l.thread_in_group();
   const Expr* first = is_first_replica(l.x, *s.src->layout, thread);
+  const Expr* cta = rank_of(l, *s.dst);
   const std::int64_t vector = vector_of(view, *s.src->layout, s.src->type);
   l.for_each_register(s.loc, array->size, vector, [&](const Expr* r) {
     const Expr* address = l.element_address(*s.dst, element_index(l.x, *s.src->layout, r, thread));
-    l.emit<thread::StoreSharedVector>(s.loc, thread::RegRef{array, r}, static_cast<int>(vector), address, first);
+    l.emit<thread::StoreSharedVector>(s.loc, thread::RegRef{array, r}, static_cast<int>(vector), address, first, cta);
   });
 }
 

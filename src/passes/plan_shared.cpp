@@ -18,7 +18,14 @@ struct Tile {
   tile::SharedTensor* tensor = nullptr;
   bool used = false;
   Span live;
+  bool remote = false;  // other blocks of the cluster use it, too: in `peers`
+  Span peers;
 };
+
+void extend(Span& span, const Span& by) {
+  span.first = std::min(span.first, by.first);
+  span.last = std::max(span.last, by.last);
+}
 
 class Planner {
  public:
@@ -39,7 +46,7 @@ class Planner {
     for (const Site& site : walk_.sites) {
       if (const auto* alloc = as<tile::AllocShared>(site.stmt)) alloc_loops[alloc->out->id] = site.loops;
       for (const SharedUse& u : generic_shared_uses(site.stmt)) {
-        use(tiles_[u.view->tensor->id], site, alloc_loops[u.view->tensor->id]);
+        use(tiles_[u.view->tensor->id], site, alloc_loops[u.view->tensor->id], u.view->cta != nullptr);
       }
       for (const SharedUse& u : async_shared_uses(site.stmt)) {
         Tile& t = tiles_[u.view->tensor->id];
@@ -50,15 +57,18 @@ class Planner {
   }
 
   // A use inside loops that do not enclose the allocation keeps the tile alive over the outermost such loop.
-  void use(Tile& t, const Site& site, const std::vector<int>& alloc_loops) {
+  void use(Tile& t, const Site& site, const std::vector<int>& alloc_loops, bool remote = false) {
     Span span{site.position, site.position};
     if (site.loops.size() > alloc_loops.size()) {
       span = walk_.loops[static_cast<std::size_t>(site.loops[alloc_loops.size()])];
     }
     if (!t.used) t.live = span;
     t.used = true;
-    t.live.first = std::min(t.live.first, span.first);
-    t.live.last = std::max(t.live.last, span.last);
+    extend(t.live, span);
+    if (!remote) return;
+    if (!t.remote) t.peers = span;
+    t.remote = true;
+    extend(t.peers, span);
   }
 
   // Whether `stmt` can be what the completion of `issue` is waited for with.
@@ -83,10 +93,11 @@ class Planner {
     t.live.last = std::max(t.live.last, last < 0 ? static_cast<int>(walk_.sites.size()) : last);
   }
 
-  // A barrier of the whole CTA that every path from `a` to `b` passes.
-  bool separated(const Span& a, const Span& b) const {
+  // A barrier of the whole CTA, or of the whole cluster, that every path from `a` to `b` passes.
+  bool separated(const Span& a, const Span& b, bool whole_cluster) const {
     for (const Site& site : walk_.sites) {
-      if (site.stmt->kind != StmtKind::tile_Sync || !(site.group == kernel_.root_group())) continue;
+      const bool of_cta = site.stmt->kind == StmtKind::tile_Sync && site.group == kernel_.root_group();
+      if (site.stmt->kind != StmtKind::tile_ClusterSync && (whole_cluster || !of_cta)) continue;
       if (site.position <= a.last || site.position >= b.first) continue;
       const Span& block = walk_.blocks[static_cast<std::size_t>(site.blocks.back())];
       // Both tiles must lie within the block of the barrier, and that block must not repeat: a loop around all three
@@ -95,11 +106,13 @@ class Planner {
     }
     return false;
   }
-  bool conflict(const Tile& a, const Tile& b) const {
-    if (a.live.last < b.live.first) return !separated(a.live, b.live);
-    if (b.live.last < a.live.first) return !separated(b.live, a.live);
-    return true;
+  // Other blocks use their peers' tiles when they get there: between that and a use of the same memory for another tile
+  // stands a barrier of the cluster.
+  bool follows(const Tile& a, const Tile& b) const {
+    return a.live.last < b.live.first && separated(a.live, b.live, false) &&
+           (!a.remote || separated(a.peers, b.live, true)) && (!b.remote || separated(a.live, b.peers, true));
   }
+  bool conflict(const Tile& a, const Tile& b) const { return !follows(a, b) && !follows(b, a); }
 
   // First fit, larger tiles first.
   void place() {

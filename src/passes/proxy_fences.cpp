@@ -84,7 +84,8 @@ class Fences {
       case StmtKind::tile_ArriveExpectTx:
       case StmtKind::tile_NamedBarrierSync:
       case StmtKind::tile_NamedBarrierArrive:
-      case StmtKind::tile_ClusterSync: return true;
+      case StmtKind::tile_ClusterSync:
+      case StmtKind::tile_ClusterArrive: return true;
       default: return false;
     }
   }

@@ -78,7 +78,7 @@ void choose_shared_layouts(tile::Kernel& kernel) {
     const tile::RegisterTensor* registers = nullptr;
     if (const auto* load = as<tile::LoadShared>(site.stmt)) view = load->src, registers = load->out;
     if (const auto* store = as<tile::StoreShared>(site.stmt)) view = store->dst, registers = store->src;
-    if (view == nullptr) continue;
+    if (view == nullptr || view->cta != nullptr) continue;
     const tile::SharedTensor& t = *view->tensor;
     const auto probe = layout_in(*view, t.layout ? *t.layout : layout::shared_row_major(t.shape, size_of(t.type)));
     if (probe && plan_ldmatrix(*registers, *probe)) uses[t.id].matrices = true;

@@ -189,6 +189,8 @@ class Bursts {
       case StmtKind::tile_NamedBarrierSync:
       case StmtKind::tile_NamedBarrierArrive:
       case StmtKind::tile_ClusterSync:
+      case StmtKind::tile_ClusterArrive:
+      case StmtKind::tile_ClusterWait:
       case StmtKind::tile_GridDependency:
       case StmtKind::tile_WaitFlag:
       case StmtKind::tile_TmaWait: return true;

@@ -18,7 +18,7 @@ bool reads_variables(const Expr* e) {
 
 // Whether two parts share elements for certain. `same_iteration`: values have not changed between the two uses.
 bool overlaps(const tile::SharedView& a, const tile::SharedView& b, bool same_iteration) {
-  if (a.tensor != b.tensor) return false;
+  if (a.tensor != b.tensor || a.cta != b.cta) return false;
   for (std::size_t d = 0; d < a.extents.size(); ++d) {
     const Expr *x = a.origin[d], *y = b.origin[d];
     const std::int64_t whole = a.tensor->shape[d];

@@ -35,7 +35,9 @@ void stream_block(Block& block, const std::vector<OperandUses>& uses) {
   for (std::size_t i = 0; i < block.size(); ++i) {
     for_each_child_block(block[i], [&](Block& b) { stream_block(b, uses); });
     auto* load = as<tile::LoadShared>(block[i]);
-    if (load == nullptr || !plan_ldmatrix(*load->out, layout_of(*load->src, load->loc, "load_shared()"))) continue;
+    if (load == nullptr || load->src->cta != nullptr ||
+        !plan_ldmatrix(*load->out, layout_of(*load->src, load->loc, "load_shared()")))
+      continue;
     const tile::RegisterTensor* tile = load->out;
     for (std::size_t j = i + 1; j < block.size() && keeps_shared_memory(block[j]); ++j) {
       if (uses[tile->id].reads != 1 || uses[tile->id].writes != 1) break;

@@ -270,6 +270,7 @@ void Compiler::register_instruction(const Stmt* s) {
                         operands.count = x.count;
                         operands.element_bytes = size_of(x.dst.array->type);
                         operands.address = evaluate_lanes(x.address);
+                        if (x.cta != nullptr) operands.cta = evaluate_lanes(x.cta);
                         emit(Op::load_shared, s, std::move(operands));
                       },
                       [&](const thread::StoreSharedVector& x) {
@@ -279,6 +280,7 @@ void Compiler::register_instruction(const Stmt* s) {
                         operands.element_bytes = size_of(x.src.array->type);
                         operands.address = evaluate_lanes(x.address);
                         if (x.mask != nullptr) operands.mask = evaluate_lanes(x.mask);
+                        if (x.cta != nullptr) operands.cta = evaluate_lanes(x.cta);
                         emit(Op::store_shared, s, std::move(operands));
                       },
                       [&](const thread::LdMatrix& x) {

@@ -146,7 +146,9 @@ class Cta {
   std::uint32_t waiting_barrier(const Warp& warp) const;
 
   Site site(const Warp& warp, const Instr& in, int lane = -1) const { return {&block_, in.stmt, warp.index, lane}; }
-  Access access(const Warp& warp, const Instr& in, std::uint32_t lanes) const { return {in.stmt, warp.index, lanes}; }
+  Access access(const Warp& warp, const Instr& in, std::uint32_t lanes) const {
+    return {&block_, in.stmt, warp.index, lanes};
+  }
   const Operands& operands(const Instr& in) const { return program_.operands[in.extra]; }
 
   struct FreeAligned {

@@ -35,7 +35,7 @@ Cta& Cta::peer(const Site& site, std::uint32_t rank, const char* what) {
     fail(Hazard::cluster, site,
          fmt::format("{} {} (rank {} of the cluster), which has ended", what,
                      describe({&other.block_, nullptr, -1, -1}), rank),
-         "let no block of the cluster end before its peers have stopped signalling it: synchronise the cluster at "
+         "let no block of the cluster end before its peers are done with its shared memory: synchronise the cluster at "
          "the end of the kernel");
   }
   return other;

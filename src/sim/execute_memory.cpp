@@ -94,18 +94,23 @@ void Cta::access_shared(Warp& warp, const Instr& in) {
   const std::uint32_t mask = masked_lanes(warp, ops.mask);
   const auto bytes = static_cast<std::uint32_t>(ops.count * ops.element_bytes);
   const Access by = access(warp, in, warp.active & mask);
+  const auto memory_of = [&](int lane) -> MemorySystem& {
+    if (ops.cta == no_slot) return memory_;
+    const char* what = in.op == Op::store_shared ? "a store in" : "a load from";
+    return peer(site(warp, in, lane), warp.at<std::uint32_t>(ops.cta)[lane], what).memory_;
+  };
   for_each_index(warp, ops.d, warp.active & mask, [&](std::int64_t index, std::uint32_t lanes) {
     use(warp, in, info, index, ops.count);
     if (in.op == Op::store_shared) {
       check_written(warp, in, info, index, ops.count, lanes);
       for_each_lane(lanes, [&](int lane) {
-        get_bytes(info, words, index, lane, memory_.write_shared(by, lane, address[lane], bytes), ops.count,
+        get_bytes(info, words, index, lane, memory_of(lane).write_shared(by, lane, address[lane], bytes), ops.count,
                   ops.element_bytes);
       });
       return;
     }
     for_each_lane(lanes, [&](int lane) {
-      put_bytes(info, words, index, lane, memory_.read_shared(by, lane, address[lane], bytes), ops.count,
+      put_bytes(info, words, index, lane, memory_of(lane).read_shared(by, lane, address[lane], bytes), ops.count,
                 ops.element_bytes);
     });
     for (int i = 0; i < ops.count; ++i) warp.valid[info.valid + index + i] |= lanes;

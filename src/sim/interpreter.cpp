@@ -190,7 +190,7 @@ void Cta::set_lanes(Warp& warp, const Instr& in) const {
 }
 
 void Cta::fence(Warp& warp, const Instr& in) {
-  const bool proxy = static_cast<const ir::thread::Fence*>(in.stmt)->fence == ir::thread::FenceKind::proxy_async_shared;
+  const bool proxy = static_cast<const ir::thread::Fence*>(in.stmt)->fence != ir::thread::FenceKind::mbarrier_init;
   if (proxy) memory_.fence(warp.index, warp.active);
   if (order_ == nullptr) return;
   proxy ? order_->fence_proxy(place_, warp.index, warp.active) : order_->fence_init(place_, warp.index, warp.active);

@@ -46,7 +46,7 @@ void MemorySystem::order_shared(const Access& access, int lane, std::uint32_t of
 
 void MemorySystem::order_global(const Access& access, int lane, std::uint32_t param, std::uint64_t offset,
                                 std::uint32_t bytes, bool write) {
-  order_->global({block_, access.stmt, access.warp, lane}, param, offset, bytes, write);
+  order_->global({access.block, access.stmt, access.warp, lane}, param, offset, bytes, write);
 }
 
 void MemorySystem::make_barrier(std::uint32_t offset) {
@@ -95,7 +95,7 @@ std::byte* MemorySystem::access_global_async(const Site& site, const MapInfo& ma
 
 void MemorySystem::bad_shared(const Access& access, int lane, std::uint32_t address, std::uint32_t bytes,
                               const char* what) const {
-  const Site site{block_, access.stmt, access.warp, lane};
+  const Site site{access.block, access.stmt, access.warp, lane};
   const std::uint32_t offset = address - shared_base;
   if (!in_bounds(offset, bytes)) {
     fail(Hazard::out_of_bounds, site,
@@ -137,14 +137,14 @@ void MemorySystem::bad_global(const Access& access, int lane, std::uint32_t para
       buffer.data == nullptr ? "which is a null pointer"
                              : fmt::format("whose buffer has {} elements of {}",
                                            buffer.bytes / static_cast<std::uint64_t>(size_of(p.type)), name_of(p.type));
-  fail(Hazard::out_of_bounds, {block_, access.stmt, access.warp, lane},
+  fail(Hazard::out_of_bounds, {access.block, access.stmt, access.warp, lane},
        fmt::format("out-of-bounds {} of {} of parameter {}, {}", write ? "store" : "load", which, p.name, found),
        "pass a buffer that covers the view, or check the offsets");
 }
 
 void MemorySystem::misaligned_global(const Access& access, int lane, std::uint32_t param, std::int64_t index,
                                      std::uint32_t bytes) const {
-  fail(Hazard::misaligned, {block_, access.stmt, access.warp, lane},
+  fail(Hazard::misaligned, {access.block, access.stmt, access.warp, lane},
        fmt::format(
            "misaligned access: {} bytes from element {} of parameter {} on; the address must be a multiple of {}",
            bytes, index, program_.kernel->params[param].name, bytes),

@@ -15,8 +15,9 @@ namespace tessera::sim {
 
 class Order;
 
-// What an ordinary load or store brings along: the executing warp's statement and active lanes.
+// What an ordinary load or store brings along: the executing warp's block, statement and active lanes.
 struct Access {
+  const BlockInfo* block = nullptr;
   const ir::Stmt* stmt = nullptr;
   int warp = 0;
   std::uint32_t lanes = full_mask;
@@ -36,6 +37,7 @@ class MemorySystem {
   void begin(const BlockInfo* block);
 
   // Generic proxy: `bytes` bytes (a power of two up to 16) at the shared address `address`. The result points to them.
+  // The access may be that of another block of the cluster, whose hand-over to an engine only an order can tell.
   const std::byte* read_shared(const Access& access, int lane, std::uint32_t address, std::uint32_t bytes) {
     const std::uint32_t offset = address - shared_base;
     if (!in_bounds(offset, bytes) || (address & (bytes - 1)) != 0) bad_shared(access, lane, address, bytes, "read");
@@ -43,7 +45,7 @@ class MemorySystem {
     Granule& granule = granules_[offset / 16];
     const std::uint32_t mask = ((1U << bytes) - 1U) << (offset % 16);
     if ((granule.written & mask) != mask) {
-      unwritten({block_, access.stmt, access.warp, lane}, offset, mask, "a load");
+      unwritten({access.block, access.stmt, access.warp, lane}, offset, mask, "a load");
     }
     touch(granule, offset / 16, access, any_access);
     return shared_.data() + offset;
@@ -53,9 +55,10 @@ class MemorySystem {
     if (!in_bounds(offset, bytes) || (address & (bytes - 1)) != 0) bad_shared(access, lane, address, bytes, "write");
     Granule& granule = granules_[offset / 16];
     const std::uint32_t mask = ((1U << bytes) - 1U) << (offset % 16);
-    if ((granule.barrier & mask) != 0) barrier_touched({block_, access.stmt, access.warp, lane}, offset, "a store");
+    if ((granule.barrier & mask) != 0)
+      barrier_touched({access.block, access.stmt, access.warp, lane}, offset, "a store");
     if (order_ != nullptr) order_shared(access, lane, offset, bytes, true);
-    if (granule.readers != 0) overwrites_source({block_, access.stmt, access.warp, lane}, offset, "the store");
+    if (granule.readers != 0) overwrites_source({access.block, access.stmt, access.warp, lane}, offset, "the store");
     granule.written = static_cast<std::uint16_t>(granule.written | mask);
     touch(granule, offset / 16, access, any_access);
     touch(granule, offset / 16, access, write_access);
@@ -143,7 +146,7 @@ class MemorySystem {
 
   void touch(Granule& granule, std::uint32_t index, const Access& access, int kind) {
     const std::uint32_t bit = 1U << access.warp;
-    if (!check_handover_ || (granule.touched[kind] & bit) != 0) return;
+    if (!check_handover_ || access.block != block_ || (granule.touched[kind] & bit) != 0) return;
     Touches& touches = touches_[static_cast<std::size_t>(2 * access.warp + kind)];
     if (access.lanes == full_mask) {
       granule.touched[kind] |= bit;

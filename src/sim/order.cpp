@@ -133,7 +133,17 @@ void Order::cluster_complete(int cluster) {
   cluster_pending_[at] = Clock{};
 }
 
-void Order::cluster_wait(int cta, int warp) { acquire(cta, warp, full_mask, cluster_completed_[cluster_of(cta)]); }
+void Order::cluster_wait(int cta, int warp) {
+  const Clock& completed = cluster_completed_[cluster_of(cta)];
+  acquire(cta, warp, full_mask, completed);
+  of(cta, warp).crossed = completed.known;
+}
+
+// The last one of a thread stands for those before it.
+void Order::remote(const Site& site, int target, const char* what) {
+  const int cta = site.block->place;
+  remote_[{warp_component(cta, site.warp), site.lane, target}] = {of(cta, site.warp).now, site, what};
+}
 
 void Order::fence_proxy(int cta, int warp, std::uint32_t lanes) {
   WarpOrder& w = of(cta, warp);
@@ -176,17 +186,11 @@ void Order::arrive(std::uint32_t barrier, const Site& site) {
   const std::uint32_t lanes = 1U << site.lane;
   b.current.arrivals.push_back({warp_component(cta, site.warp), site.lane, of(cta, site.warp).now});
   if (cta == b.init.block->place) return release(b.pending, cta, site.warp, lanes);
+  remote(site, b.init.block->place, "arrives at a barrier of");
   Clock released;
-  const Time now = of(cta, site.warp).now;
   release(released, cta, site.warp, lanes);
   released.fenced.forget(warp_component(cta, 0), warp_component(cta + 1, 0));
   b.pending.join(released);
-  // The last one of a thread stands for those before it.
-  Remote remote{warp_component(cta, site.warp), site.lane, now, site, b.init.block->place};
-  const auto before = std::find_if(remote_.begin(), remote_.end(), [&](const Remote& r) {
-    return r.warp == remote.warp && r.lane == remote.lane && r.target == remote.target;
-  });
-  before == remote_.end() ? remote_.push_back(remote) : void(*before = remote);
 }
 
 void Order::complete(std::uint32_t barrier, const ir::Stmt* by, std::uint64_t phase, std::uint64_t declared) {

@@ -6,6 +6,7 @@
 // Order comes from
 //   the program            of one thread; lanes of a warp are threads of their own until a barrier of the warp
 //   bar.warp.sync, barrier.cta, barrier.cluster
+//                          (the last alone between ordinary accesses of different blocks to shared memory)
 //   mbarrier               an arrival releases, a wait acquires what arrived in the phase that it waited for
 //   TMA copies             written when the phase that counts their bytes is complete
 //   wgmma                  read when wgmma.wait_group of the same warp covers the group
@@ -18,6 +19,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -98,7 +100,8 @@ class Order {
   // These lanes go on; `phases` of the barrier are complete.
   void wait(std::uint32_t barrier, const Site& site, std::uint32_t lanes, std::uint64_t phases);
 
-  // Ordinary accesses to `bytes` bytes (a power of two up to 16, aligned).
+  // Ordinary accesses to `bytes` bytes (a power of two up to 16, aligned) of the shared memory of block `cta`, which
+  // may be another than the one that accesses it.
   void shared(int cta, const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write);
   // The byte at `offset`, which `site` reads, was never written.
   void unwritten(const Site& site, int cta, std::uint32_t offset);
@@ -136,6 +139,7 @@ class Order {
     Clock shared;                                // what all lanes know
     std::array<Clock, race::lanes_of_warp> own;  // what single lanes know beyond it
     std::uint32_t with_own = 0;                  // lanes
+    race::Knowledge crossed;                     // by the last barrier of the cluster
     Time now = 1;
     std::array<Time, race::lanes_of_warp> fenced{};  // up to when each lane's own accesses are fenced
     AccessId last[2] = {0, 0};                       // of the current statement: reads, writes
@@ -173,13 +177,17 @@ class Order {
     AccessId last_copy = 0;
     bool has_copy = false;
   };
-  // An arrival from another block.
+  // What a lane of a warp did last to a barrier, or to the memory, of another block.
   struct Remote {
-    Component warp = 0;
-    int lane = 0;
     Time time = 0;
     Site site;
+    const char* what = "";  // "arrives at a barrier of"
+  };
+  struct RemoteKey {
+    Component warp = 0;
+    int lane = 0;
     int target = 0;
+    auto operator<=>(const RemoteKey&) const = default;
   };
   // What a pointer parameter points into. Parameters whose buffers overlap have the same memory.
   struct GlobalMemory {
@@ -215,13 +223,16 @@ class Order {
   void release(Clock& to, int cta, int warp, std::uint32_t lanes);
   void acquire(int cta, int warp, std::uint32_t lanes, const Clock& from);
   void meet(int cta, int warp, const Clock& all);  // acquire by all lanes; the clock holds what they knew
+  void remote(const Site& site, int target, const char* what);
 
   // order_access.cpp
   AccessInfo info_of(const Site& site, Role role, bool write) const;
-  AccessId ordinary(int cta, const Access& access, bool write);
+  AccessId ordinary(const Access& access, bool write);
   bool knows(const View& view, bool fenced, Component c, int lane, Time t) const;
   Verdict judge(const View& view, bool async, const race::Entry& entry, const AccessInfo& earlier,
                 std::uint16_t bytes) const;
+  bool crossed(const View& view, const race::Entry& entry, const AccessInfo& earlier, const AccessInfo& later,
+               const Place& place) const;
   void compare(const std::vector<race::Entry>& entries, const std::vector<AccessInfo>& table, const AccessInfo& later,
                const View& view, const Place& place);
   // Compares the access with those before it at the place, and is compared with from now on. `lane`, `synced`: as
@@ -251,6 +262,7 @@ class Order {
               std::vector<Note> notes, std::string object);
   void report_bytes(const BarrierOrder& b, const ir::Stmt* by, std::uint64_t phase, std::uint64_t declared);
   void report_late_wait(const BarrierOrder& b, const Wait& wait, const ir::Stmt* by, std::uint64_t phase);
+  void report_not_started(const Site& site, int target);
   void report_early_wait(const BarrierOrder& b, const Site& site, std::uint64_t phase);
   std::string barrier_name(const BarrierOrder& barrier) const;
 
@@ -270,7 +282,7 @@ class Order {
   std::unordered_map<std::uint64_t, Clock> flags_;          // by address; what is released there
   Component next_component_ = 0;
   std::unordered_map<std::uint64_t, Component> bulk_components_;  // by block and thread: reading; the next one: writing
-  std::vector<Remote> remote_;
+  std::map<RemoteKey, Remote> remote_;
   std::vector<AccessInfo> accesses_, grid_accesses_;
   std::vector<std::vector<race::Cell>> shared_;  // by block
   using Page = std::array<race::Cell, 256>;

@@ -89,7 +89,8 @@ AccessInfo Order::info_of(const Site& site, Role role, bool write) const {
 }
 
 // One entry in the table for all lanes and bytes of a statement.
-AccessId Order::ordinary(int cta, const Access& access, bool write) {
+AccessId Order::ordinary(const Access& access, bool write) {
+  const int cta = access.block->place;
   WarpOrder& w = of(cta, access.warp);
   const std::size_t kind = write ? 1 : 0;
   const Warp& warp = (*warp_states_[static_cast<std::size_t>(cta)])[static_cast<std::size_t>(access.warp)];
@@ -98,7 +99,7 @@ AccessId Order::ordinary(int cta, const Access& access, bool write) {
   if (w.last_stmt[kind] == access.stmt && w.last_time[kind] == w.now && w.last_iteration[kind] == iteration) {
     return w.last[kind];
   }
-  const Site site{blocks_[static_cast<std::size_t>(cta)], access.stmt, access.warp, -1};
+  const Site site{access.block, access.stmt, access.warp, -1};
   w.last[kind] = static_cast<AccessId>(accesses_.size());
   accesses_.push_back(info_of(site, write ? Role::store : Role::load, write));
   w.last_stmt[kind] = access.stmt;
@@ -155,6 +156,27 @@ Order::Verdict Order::judge(const View& view, bool async, const race::Entry& ent
   return verdict;
 }
 
+// Ordinary accesses of two blocks are ordered by a barrier of the cluster alone: what an mbarrier of another block
+// hands over is released and acquired at the scope of one block (ir::thread::MbarrierArrive).
+bool Order::crossed(const View& view, const race::Entry& entry, const AccessInfo& earlier, const AccessInfo& later,
+                    const Place& place) const {
+  if (place.param != no_param || program_.cluster_size() == 1) return true;
+  // A copy is complete where its bytes are counted.
+  const int first = earlier.role == Role::copy ? place.cta : earlier.block->place, second = later.block->place;
+  const bool remote = (!is_async(earlier.role) && first != place.cta) || (!is_async(later.role) && second != place.cta);
+  if (!remote || first == second) return true;
+  const race::Knowledge& known = view.warp->crossed;
+  if (is_async(earlier.role)) return known.knows(earlier.component, earlier.time);
+  if (known.knows(entry.component, earlier.time)) return true;
+  const auto common = static_cast<std::uint16_t>(entry.bytes & place.bytes);
+  for (std::size_t i = 0; i < 16; ++i) {
+    if ((common >> i & 1U) == 0) continue;
+    if (entry.lane[i] == race::several_lanes || !known.knows_lane(entry.component, entry.lane[i], earlier.time))
+      return false;
+  }
+  return true;
+}
+
 bool Order::together(const AccessInfo& a, const AccessInfo& b) const {
   return a.cluster == b.cluster && cluster_of(a.block->place) == cluster_of(b.block->place);
 }
@@ -181,6 +203,7 @@ void Order::compare(const std::vector<race::Entry>& entries, const std::vector<A
     if (harmless(earlier, later)) continue;
     Verdict verdict =
         earlier.cluster != cluster_ ? Verdict::unordered : judge(view, is_async(later.role), entry, earlier, common);
+    if (earlier.cluster == cluster_ && !crossed(view, entry, earlier, later, place)) verdict = Verdict::unordered;
     // fence.proxy_async orders accesses to shared memory only.
     const bool by_engine = place.param != no_param && is_async(later.role) && !is_async(earlier.role);
     if (by_engine && verdict == Verdict::ordered && !together(earlier, later)) verdict = Verdict::unfenced;
@@ -222,8 +245,14 @@ race::Cell& Order::global_cell(std::uint32_t memory, std::uint64_t granule) {
 }
 
 void Order::shared(int cta, const Access& access, int lane, std::uint32_t offset, std::uint32_t bytes, bool write) {
-  const AccessId id = ordinary(cta, access, write);
-  const View by{&of(cta, access.warp), warp_component(cta, access.warp), lane};
+  const AccessId id = ordinary(access, write);
+  const int from = access.block->place;
+  const View by{&of(from, access.warp), warp_component(from, access.warp), lane};
+  if (from != cta) {
+    const Site site{access.block, access.stmt, access.warp, lane};
+    remote(site, cta, write ? "stores in shared memory of" : "loads from shared memory of");
+    if (by.warp->crossed.empty()) report_not_started(site, cta);
+  }
   const Place place{shared_cell(cta, offset), bytes_in(offset / 16, offset, bytes), no_param, offset / 16 * 16, cta};
   enter(id, accesses_[id], accesses_, by, place, lane, by.warp->shared.known.of(by.component));
 }

@@ -160,6 +160,12 @@ std::string Order::missing_step(const AccessInfo& earlier, const AccessInfo& lat
            "by a "
            "flag (global_flag), or add with a TMA reduction";
   }
+  if (earlier.block != later.block && !global) {
+    return fmt::format(
+        "ordinary accesses of two blocks are ordered by a barrier of the cluster alone: cluster.sync() "
+        "between {} and {}",
+        line_of(earlier.stmt), line_of(later.stmt));
+  }
   if (earlier.block == later.block && earlier.warp == later.warp) {
     return fmt::format(
         "lanes of a warp are ordered by the program only each for itself: synchronise them (sync()) "
@@ -291,6 +297,13 @@ void Order::use_barrier(BarrierOrder& b, const Site& site, const char* what) {
       {{loc_of(b.init.stmt), "initialised here"}}, name);
 }
 
+void Order::report_not_started(const Site& site, int target) {
+  report(Hazard::cluster, site, nullptr,
+         fmt::format("{} accesses shared memory of {}, which may not have started", describe(site),
+                     describe({blocks_[static_cast<std::size_t>(target)], nullptr, -1, -1})),
+         "synchronise the cluster (cluster.sync()) before the first access to another block's tile", {}, "cluster");
+}
+
 // What is on its way into a block's shared memory must be over before the last of its warps ends.
 void Order::end() {
   const auto known_in = [&](int cta, Component c, int lane, Time t) {
@@ -314,13 +327,13 @@ void Order::end() {
                     describe({b.init.block, nullptr, -1, -1}), line_of(copy.stmt), barrier_name(b), where(copy)),
         "wait for every copy before the block ends", {}, barrier_name(b));
   }
-  for (const Remote& r : remote_) {
-    if (known_in(r.target, r.warp, r.lane, r.time)) continue;
+  for (const auto& [key, r] : remote_) {
+    if (known_in(key.target, key.warp, key.lane, r.time)) continue;
     report(Hazard::cluster, r.site, nullptr,
-           fmt::format("{} arrives at a barrier of {}, which may have ended: nothing there waits for the arrival",
-                       describe(r.site), describe({blocks_[static_cast<std::size_t>(r.target)], nullptr, -1, -1})),
-           "let no block of the cluster end before its peers have stopped signalling it: wait for the last phases of "
-           "its barriers, or synchronise the cluster at the end of the kernel",
+           fmt::format("{} {} {}, which may have ended: nothing there waits for that", describe(r.site), r.what,
+                       describe({blocks_[static_cast<std::size_t>(key.target)], nullptr, -1, -1})),
+           "let no block of the cluster end before its peers are done with its shared memory: wait for the last phases "
+           "of its barriers, or synchronise the cluster at the end of the kernel",
            {}, "cluster");
   }
 }

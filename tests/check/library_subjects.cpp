@@ -45,16 +45,17 @@ Subject persistent(const std::string& text, const PersistentConfig& config, cons
   return result;
 }
 
-Subject split(const std::string& text, const SplitConfig& config, const Shape& s, int splits) {
-  const auto form = static_cast<std::int64_t>(OutputForm::rows);
+Subject split(const std::string& text, const SplitConfig& config, const Shape& s, int splits,
+              OutputForm output_form = OutputForm::rows) {
+  const auto form = static_cast<std::int64_t>(output_form);
   Subject result = subject("split", fmt::format("{}, {} splits, {}x{}x{}", text, splits, s.m, s.n, s.k),
                            [config] { return split_program(half, half, {config}); },
                            {0, s.n, s.k, 1, 1, form, 0, splits, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   const std::int64_t partials = splits * s.m * partial_pitch(static_cast<int>(s.n));
   const bool alone = splits == 1;
   result.launches.push_back(
-      {{scalar(s.m), scalar(s.k), scalar(s.k), scalar(s.n), scalar(1), scalar(bits(1)), scalar(bits(0)),
-        input(s.m * s.k), input(s.n * s.k), alone ? output(s.m * s.n) : input(s.m * s.n), input(s.n),
+      {{scalar(s.m), scalar(s.k), scalar(s.k), scalar(s.n / pitch_unit(output_form, half)), scalar(1), scalar(bits(1)),
+        scalar(bits(0)), input(s.m * s.k), input(s.n * s.k), alone ? output(s.m * s.n) : input(s.m * s.n), input(s.n),
         alone ? input(partials, DType::f32) : output(partials, DType::f32)},
        s.sms});
   return result;
@@ -113,6 +114,10 @@ std::vector<Subject> library_subjects() {
   all.push_back(split("16x64x16, 2 stages, 1 group", {16, 64, 16, 2, 1}, {20, 72, 176}, 2));
   all.push_back(split("8x128x16, 3 stages, 2 groups", {8, 128, 16, 3, 2}, {12, 72, 120}, 1));
   all.push_back(split("16x64x16, 2 stages, 1 group, cluster 2", {16, 64, 16, 2, 1, 2}, {20, 136, 176}, 2));
+  all.push_back(split("16x64x16, 2 stages, 1 group, k by 2", {16, 64, 16, 2, 1, 1, 2}, {20, 72, 176}, 1));
+  all.push_back(split("8x128x16, 2 stages, 2 groups, k by 4", {8, 128, 16, 2, 2, 1, 4}, {12, 72, 600}, 2));
+  all.push_back(
+      split("32x64x16, 2 stages, 1 group, results by TMA", {32, 64, 16, 2, 1}, {40, 72, 88}, 1, OutputForm::rows_tma));
   all.push_back(pitch("128x16x16, 2 stages", {128, 16, 16, 2, 4}, {140, 20, 85}));
   all.push_back(pitch("128x16x16, 3 stages", {128, 16, 16, 3, 4}, {140, 20, 120}));
   all.push_back(reduce({5, 300, 0}, 3));

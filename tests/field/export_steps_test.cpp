@@ -105,11 +105,11 @@ class ExportStepsLaunch : public ExportSteps {
 
 std::vector<Case> cases() {
   return {
-      {"split", 16, 512, 16384, {"SplitMatmul", "ReduceSplits"}},
+      {"split", 16, 64, 32768, {"SplitMatmul", "ReduceSplits"}},
       {"epilogue",
        16,
-       520,
-       8192,
+       72,
+       32768,
        {"SplitMatmul", "ReduceSplits"},
        DType::bf16,
        DType::f32,
@@ -120,8 +120,8 @@ std::vector<Case> cases() {
       {"packed", 4000, 3000, 2001, {"PackRows", "PackRows", "PersistentMatmul"}},
       {"packed_split",
        24,
-       300,
-       9001,
+       72,
+       65537,
        {"PackRows", "PackRows", "SplitMatmul", "ReduceSplits"},
        DType::f8e4m3,
        DType::bf16},
@@ -340,9 +340,9 @@ class ExportStepsResult : public ExportSteps {
   }
 };
 
-TEST_F(ExportStepsResult, SplitSums) { check(8, 64, 1024, 8, {"SplitMatmul", "ReduceSplits"}, {8, 5, 1, 19}); }
+TEST_F(ExportStepsResult, SplitSums) { check(8, 64, 16384, 8, {"SplitMatmul", "ReduceSplits"}, {8, 5, 1, 19}); }
 TEST_F(ExportStepsResult, CopiedOperands) {
-  check(8, 64, 2001, 3, {"PackRows", "PackRows", "SplitMatmul", "ReduceSplits"}, {8, 5, 1, 19});
+  check(8, 64, 16385, 3, {"PackRows", "PackRows", "SplitMatmul", "ReduceSplits"}, {8, 5, 1, 19});
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ class ExportWorkspace : public ExportSteps {
   static MatmulExport split_sums() {
     MatmulExport what;
     what.sizes = {{16, n, k}};
+    what.config = "splits=8";
     return what;
   }
   static Arguments dense(std::int32_t m) { return {m, k, k, n, 1, 0, memory, 2 * memory, 3 * memory, 0}; }

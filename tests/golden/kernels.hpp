@@ -32,5 +32,6 @@ ir::thread::Kernel cluster_matmul();
 ir::thread::Kernel hopper_forms();
 ir::thread::Kernel float8_casts();
 ir::thread::Kernel global_flags();
+ir::thread::Kernel peer_memory();
 
 }  // namespace tessera::golden

@@ -1,4 +1,6 @@
 // Golden kernels of warpgroups and clusters: wgmma, rings of barriers, multicast, stores by the copy engine.
+#include <algorithm>
+
 #include "golden/builder.hpp"
 #include "golden/kernels.hpp"
 
@@ -307,6 +309,70 @@ thread::Kernel global_flags() {
     b.line(7).add<thread::SignalFlag>(flags, e.i64(8), b.u32(1), true);
   });
   return b.kernel;
+}
+
+// Every width of access to the shared memory of other CTAs: each thread of a cluster of four writes into the next CTA
+// and reads from the one after that, where lanes that are masked out leave what was there.
+thread::Kernel peer_memory() {
+  Builder b("peer_memory", 1);
+  ir::ExprPool& e = b.e();
+  constexpr int ctas = 4, lanes = 32, most_bytes = 16, widths = 5;
+  constexpr DType types[widths] = {DType::u8, DType::u16, DType::u32, DType::u32, DType::u32};
+  b.kernel.cluster = {ctas, 1, 1};
+  b.kernel.grid[0] = e.i64(ctas);
+  b.kernel.shared_bytes = widths * lanes * most_bytes;
+  b.kernel.regions = {{"slots", 0, b.kernel.shared_bytes, false, Builder::at(1)}};
+  const auto in_bytes = b.pointer("in_bytes", DType::u8, false), in_halves = b.pointer("in_halves", DType::u16, false),
+             in_words = b.pointer("in_words", DType::u32, false);
+  const auto out_bytes = b.pointer("out_bytes", DType::u8, true),
+             out_halves = b.pointer("out_halves", DType::u16, true),
+             out_words = b.pointer("out_words", DType::u32, true);
+  const Expr* rank = e.bounded_leaf(ExprKind::cluster_rank, DType::i32, 0, 0, ctas - 1);
+  const auto peer = [&](int distance) { return e.cast(DType::u32, e.mod(e.add(rank, distance), ctas)); };
+  const Expr* mine = b.line(2).let("mine", e.add(e.mul(rank, lanes), b.lane()), 0, ctas * lanes - 1, 1);
+  const Expr* next = b.line(3).let("next", peer(1), 0, ctas - 1, 1);
+  const Expr* other = b.line(4).let("other", peer(2), 0, ctas - 1, 1);
+  const auto in_of = [&](DType t) { return t == DType::u8 ? in_bytes : t == DType::u16 ? in_halves : in_words; };
+  const auto out_of = [&](DType t) { return t == DType::u8 ? out_bytes : t == DType::u16 ? out_halves : out_words; };
+  const auto each_width = [&](auto f) {
+    for (int w = 0; w < widths; ++w) {
+      const int bytes = 1 << w, count = std::max(1, bytes / 4);
+      const Expr* slot =
+          e.add(b.shared(std::int64_t{w} * lanes * most_bytes), e.cast(DType::u32, e.mul(b.lane(), bytes)));
+      // Words of all widths lie one after the other in the buffers of words.
+      const Expr* at = e.cast(DType::i64, e.add(e.mul(mine, count), w == 3   ? ctas * lanes
+                                                                    : w == 4 ? 3 * ctas * lanes
+                                                                             : 0));
+      f(w, types[w], count, slot, at);
+    }
+  };
+  const auto synchronise = [&] {
+    b.add<thread::ClusterArrive>();
+    b.add<thread::ClusterWait>();
+  };
+  each_width([&](int w, DType type, int count, const Expr* slot, const Expr* at) {
+    const auto* own = b.line(10).regs("own" + std::to_string(w), type, static_cast<std::uint32_t>(count));
+    b.add<thread::LoadGlobalVector>(b.ref(own, 0), count, in_of(type), at, nullptr);
+    b.add<thread::StoreSharedVector>(b.ref(own, 0), count, slot);
+  });
+  b.line(20);
+  synchronise();
+  const Expr* some = e.binary(ExprKind::ne, e.mod(b.lane(), 3), b.i32(0));
+  each_width([&](int w, DType type, int count, const Expr* slot, const Expr* at) {
+    const auto* sent = b.line(21).regs("sent" + std::to_string(w), type, static_cast<std::uint32_t>(count));
+    b.add<thread::LoadGlobalVector>(b.ref(sent, 0), count, in_of(type), at, nullptr);
+    b.line(22).add<thread::StoreSharedVector>(b.ref(sent, 0), count, slot, w % 2 == 0 ? some : nullptr, next);
+  });
+  b.line(30);
+  synchronise();
+  each_width([&](int w, DType type, int count, const Expr* slot, const Expr* at) {
+    const auto* got = b.line(31).regs("got" + std::to_string(w), type, static_cast<std::uint32_t>(count));
+    b.line(32).add<thread::LoadSharedVector>(b.ref(got, 0), count, slot, other);
+    b.line(33).add<thread::StoreGlobalVector>(b.ref(got, 0), count, out_of(type), at, nullptr);
+  });
+  b.line(40);
+  synchronise();
+  return std::move(b.kernel);
 }
 
 }  // namespace tessera::golden

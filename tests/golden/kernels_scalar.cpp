@@ -12,12 +12,20 @@ constexpr DType every_type[] = {DType::f16, DType::bf16, DType::f32, DType::i8, 
 }  // namespace
 
 const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
-      {"vector_add", vector_add},         {"packed_registers", packed_registers}, {"casts", casts},
-      {"arithmetic", arithmetic},         {"printing", printing, true},           {"control_flow", control_flow},
-      {"tensor_cores", tensor_cores},     {"tma_pipeline", tma_pipeline},         {"matmul", matmul},
-      {"cluster_matmul", cluster_matmul}, {"hopper_forms", hopper_forms},         {"float8_casts", float8_casts},
-      {"global_flags", global_flags}};
+  static const std::vector<Case> all = {{"vector_add", vector_add},
+                                        {"packed_registers", packed_registers},
+                                        {"casts", casts},
+                                        {"arithmetic", arithmetic},
+                                        {"printing", printing, true},
+                                        {"control_flow", control_flow},
+                                        {"tensor_cores", tensor_cores},
+                                        {"tma_pipeline", tma_pipeline},
+                                        {"matmul", matmul},
+                                        {"cluster_matmul", cluster_matmul},
+                                        {"hopper_forms", hopper_forms},
+                                        {"float8_casts", float8_casts},
+                                        {"global_flags", global_flags},
+                                        {"peer_memory", peer_memory}};
   return all;
 }
 

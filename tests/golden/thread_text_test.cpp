@@ -355,6 +355,20 @@ const std::vector<Broken>& broken() {
          in_cluster(b);
          b.add<thread::MbarrierArrive>(b.shared(), 1U, b.u32(2));
        }},
+      {"I8", "a load from another CTA without a cluster",
+       [](Builder& b) {
+         b.add<thread::LoadSharedVector>(b.ref(b.regs("r", DType::u32, 1), 0), 1, b.shared(), b.u32(0));
+       }},
+      {"I8", "a store to CTA 2 of a cluster of 2",
+       [](Builder& b) {
+         in_cluster(b);
+         b.add<thread::StoreSharedVector>(b.ref(b.regs("r", DType::u32, 1), 0), 1, b.shared(), nullptr, b.u32(2));
+       }},
+      {"T5", "the rank of the CTA",
+       [](Builder& b) {
+         in_cluster(b);
+         b.add<thread::LoadSharedVector>(b.ref(b.regs("r", DType::u32, 1), 0), 1, b.shared(), b.i32(0));
+       }},
       {"R1", "a checked index that is not i32",
        [](Builder& b) { b.add<thread::CheckIndex>(b.u32(0), std::int64_t{4}, "element", "", "", SourceLoc()); }},
       {"R1", "an index into nothing",

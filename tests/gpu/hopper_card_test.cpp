@@ -216,6 +216,47 @@ TEST(ClusterOnCard, Matmul) {
   }
 }
 
+TEST(ClusterOnCard, MemoryOfPeers) {
+  constexpr std::size_t threads = 128;  // of the four CTAs
+  std::vector<std::uint8_t> bytes(threads);
+  std::vector<std::uint16_t> halves(threads);
+  std::vector<std::uint32_t> words(threads * (1 + 2 + 4));
+  for (auto& x : bytes) x = static_cast<std::uint8_t>(engine()());
+  for (auto& x : halves) x = static_cast<std::uint16_t>(engine()());
+  for (auto& x : words) x = static_cast<std::uint32_t>(engine()());
+  const std::vector<Argument> before = {{0, bytes_of(bytes)},
+                                        {0, bytes_of(halves)},
+                                        {0, bytes_of(words)},
+                                        {0, std::vector<std::byte>(threads)},
+                                        {0, std::vector<std::byte>(threads * 2)},
+                                        {0, std::vector<std::byte>(words.size() * 4)}};
+  std::vector<Argument> after = before;
+  if (why_no_card().empty())
+    run_on_card(golden::peer_memory(), after);
+  else
+    run_on_simulator(golden::peer_memory(), after);
+  // Thread t of CTA c reads what CTA c + 1 sent to CTA c + 2, or, where its lane was masked out, that CTA's own.
+  const auto source = [](std::size_t thread, bool masked) {
+    const bool sent = !masked || thread % 32 % 3 != 0;
+    return (thread / 32 + (sent ? 1 : 2)) % 4 * 32 + thread % 32;
+  };
+  const auto got_bytes = values_of<std::uint8_t>(after[3].bytes);
+  const auto got_halves = values_of<std::uint16_t>(after[4].bytes);
+  const auto got_words = values_of<std::uint32_t>(after[5].bytes);
+  for (std::size_t t = 0; t < threads; ++t) {
+    EXPECT_EQ(got_bytes[t], bytes[source(t, true)]) << t;
+    EXPECT_EQ(got_halves[t], halves[source(t, false)]) << t;
+    std::size_t first = 0;
+    for (const std::size_t count : {1U, 2U, 4U}) {
+      const std::size_t from = source(t, count != 2);
+      for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(got_words[first + t * count + i], words[first + from * count + i])
+            << t << " of " << count << " words";
+      first += threads * count;
+    }
+  }
+}
+
 TEST(Float8OnCard, Casts) {
   const auto kernel = golden::float8_casts();
   std::vector<Argument> arguments = interesting_arguments(kernel, 128UL * 14);

@@ -224,6 +224,45 @@ TEST(TileVerifierHopper, Groups) {
                 "an instruction for one thread of each warp in `sync()`");
   expect_broken([](Example& x) { x.remote->cta = x.e().i64(0); }, "a block of the cluster is int64 instead of int32");
   expect_broken([](Example& x) { x.add<ClusterSync>(x.thread->body); }, "a part of the block at a cluster's barrier");
+  for (const bool arrives : {true, false}) {
+    expect_broken(
+        [&](Example& x) {
+          if (arrives) x.add<ClusterArrive>(x.thread->body);
+          if (!arrives) x.add<ClusterWait>(x.thread->body);
+        },
+        "a group other than whole warps at a cluster's barrier");
+  }
+}
+
+TEST(TileVerifierHopper, TilesOfOtherBlocks) {
+  const auto load = [](Example& x) {
+    auto* out = x.kernel.new_register(DType::f16, {64, 64}, "t", loc, x.warpgroup->group);
+    x.add<LoadShared>(x.warpgroup->body, out, x.stage);
+    x.add<StoreShared>(x.warpgroup->body, x.stage, out);
+  };
+  const auto without_engines = [](Example& x) {
+    x.mma->a = x.load->dst = x.store->src = x.kernel.new_shared_view(*x.stage);
+    x.stage->cta = x.e().i32(1);
+  };
+  Example right;
+  without_engines(right);
+  load(right);
+  EXPECT_NO_THROW(verify(right.kernel));
+  expect_broken([](Example& x) { x.stage->cta = x.e().i32(1); }, "an engine at a tile of another block");
+  expect_broken(
+      [&](Example& x) {
+        without_engines(x);
+        load(x);
+        x.stage->cta = x.e().u32(1);
+      },
+      "a block of the cluster is uint32 instead of int32");
+  expect_broken(
+      [&](Example& x) {
+        without_engines(x);
+        load(x);
+        x.kernel.cluster = {1, 1, 1};
+      },
+      "a tile of another block without a cluster");
 }
 
 TEST(TilePrinterHopper, EveryInstruction) {

@@ -127,14 +127,16 @@ TYPED_TEST(Configs, OfSplitMatmul) {
       for (const auto& [config, us] : choice.candidates) {
         const std::string name = "block " + std::to_string(config.block_m) + "x" + std::to_string(config.block_n) +
                                  ", stages " + std::to_string(config.stages) + ", splits " +
-                                 std::to_string(choice.splits);
+                                 std::to_string(choice.splits) + ", cluster " + std::to_string(config.cluster) + "x" +
+                                 std::to_string(config.cluster_k);
         if (!seen.insert(name).second) continue;
+        const int parts = choice.splits * config.cluster_k;
         for (const int blocks : this->counts(config.stages)) {
           const auto make = [&, config = config](const Problem& p) {
             return make_split(p, choice.splits, {config}, 0);
           };
-          this->run(make, m, config.block_n + 8, (choice.splits * blocks - choice.splits / 2) * config.block_k, {},
-                    {.alpha = 2}, blocks % 2 == 0, name);
+          this->run(make, m, config.block_n + 8, (parts * blocks - parts / 2) * config.block_k, {}, {.alpha = 2},
+                    blocks % 2 == 0, name);
           if (this->HasFailure()) return;
         }
       }

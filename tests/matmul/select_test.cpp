@@ -91,7 +91,12 @@ TEST(Model, SendsFewRowsToSplitMatmulAndLargeResultsToPersistentMatmul) {
 }
 
 TEST(Model, SharesALongKAmongTheSMsThatTilesLeaveIdle) {
-  EXPECT_GT(split_candidates(problem(16, 512, 16384)).front().splits, 4);
+  const auto parts = [](const Extents& e) {
+    const SplitChoice choice = split_candidates(e).front();
+    return choice.splits * choice.candidates.front().config.cluster_k;
+  };
+  EXPECT_GT(parts(problem(16, 512, 16384)), 4);
+  EXPECT_GT(parts(problem(1, 2112, 7168)), 2);
   EXPECT_EQ(split_candidates(problem(16, 132 * 128, 512)).front().splits, 1);
 }
 

@@ -1,7 +1,7 @@
 // Clusters of blocks, registers of warpgroups, barriers between groups, dependent launches.
 #pragma once
 
-#include "tessera/lang/tensor.hpp"
+#include "tessera/lang/peer_tensor.hpp"
 
 namespace tessera {
 
@@ -32,8 +32,18 @@ struct Cluster {
   int size(SourceLoc loc = SourceLoc::here()) const;
   // The mask of all blocks of the cluster, for a multicast.
   UInt32 all(SourceLoc loc = SourceLoc::here()) const;
+  // The tile, or the part of one, at the same place in the shared memory of block `rank` (PTX mapa), which may be this
+  // one. Block `rank` must have started, and may not end before: sync() stands before the first such access and after
+  // the last one, and between accesses of different blocks of which one is a store.
+  PeerTensor map_shared_rank(const SharedTensor& tensor, const IndexArg& rank, SourceLoc loc = SourceLoc::here()) const;
   // Barrier among all threads of all blocks of the cluster; outside thread groups, and where all blocks get to.
   void sync(SourceLoc loc = SourceLoc::here()) const;
+  // The same in two halves, with work in between that need not wait for the others: every warp of every block of the
+  // cluster arrives, once, and then waits, once, before it arrives again. What comes before the one is done when the
+  // other returns (PTX barrier.cluster.arrive.release and wait.acquire). In any group of whole warps, where all blocks
+  // get to.
+  void arrive(SourceLoc loc = SourceLoc::here()) const;
+  void wait(SourceLoc loc = SourceLoc::here()) const;
 };
 
 // Barriers between groups that run different code (PTX barrier.cta): groups of whole warps.

@@ -65,6 +65,7 @@ void add_barriers(std::vector<Twin>& twins);
 void add_deadlocks(std::vector<Twin>& twins);
 void add_phases(std::vector<Twin>& twins);
 void add_clusters(std::vector<Twin>& twins);
+void add_peers(std::vector<Twin>& twins);
 void add_memory(std::vector<Twin>& twins);
 void add_registers(std::vector<Twin>& twins);
 

@@ -15,6 +15,7 @@ const std::vector<Twin>& all_twins() {
     add_deadlocks(all);
     add_phases(all);
     add_clusters(all);
+    add_peers(all);
     add_memory(all);
     add_registers(all);
     return all;

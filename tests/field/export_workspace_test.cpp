@@ -9,15 +9,14 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr Address memory = Address{1} << 32;
-constexpr std::int64_t n = 512, k = 16384;
-constexpr std::size_t row_bytes = 16384;  // of the partial sums: 8 splits of 512 floats
+constexpr std::int64_t n = 128, k = 16384;
+constexpr std::size_t row_bytes = 16384;  // of the partial sums: 32 splits of 128 floats
 
 class ExportWorkspace : public ExportSteps {
  protected:
   static MatmulExport split_sums() {
     MatmulExport what;
     what.sizes = {{16, n, k}};
-    what.config = "splits=8";
     return what;
   }
   static Arguments dense(std::int32_t m) { return {m, k, k, n, 1, 0, memory, 2 * memory, 3 * memory, 0}; }
@@ -148,11 +147,11 @@ TEST_F(ExportWorkspace, OneFunctionForSizesWithAndWithout) {
 
 TEST_F(ExportWorkspace, TakesTheKernelsOfTheBucket) {
   MatmulExport what = split_sums();
-  what.sizes.push_back({32, n, k});
+  what.sizes.push_back({256, n, k});
   const ExportReport report = written(what, options("buckets"));
   ASSERT_EQ(report.buckets.size(), 2U);
   EXPECT_THAT(report.buckets[0].sizes, HasSubstr("m_size in (8, 16]"));
-  EXPECT_THAT(report.buckets[1].sizes, HasSubstr("m_size in (16, 32]"));
+  EXPECT_THAT(report.buckets[1].sizes, HasSubstr("m_size in (128, 256]"));
   const auto splits_of = [&](const ExportReport::Bucket& bucket) {
     const std::string text = bucket.steps.at(0).what;
     return text.substr(text.find("in ") + 3);
@@ -169,15 +168,15 @@ TEST_F(ExportWorkspace, TakesTheKernelsOfTheBucket) {
     return z + " parts";
   };
   for (const std::int32_t m : {1, 9, 16}) EXPECT_EQ(grid_z(m), splits_of(report.buckets[0])) << m;
-  for (const std::int32_t m : {17, 32, 1000}) EXPECT_EQ(grid_z(m), splits_of(report.buckets[1])) << m;
+  for (const std::int32_t m : {129, 256, 1000}) EXPECT_EQ(grid_z(m), splits_of(report.buckets[1])) << m;
   ExportOptions exact = options("exact");
   exact.dispatch = ExportOptions::Dispatch::exact;
   Exported e(written(what, exact));
   ASSERT_EQ(e.load(), 0);
   driver.clear();
-  for (const std::int32_t m : {0, 8, 33, 64, 129})
+  for (const std::int32_t m : {0, 8, 17, 128, 257})
     expect(e, served(e, dense(m)), not_exported, "no kernel was exported");
-  for (const std::int32_t m : {9, 16, 17, 32}) EXPECT_EQ(served(e, dense(m)), 0) << m;
+  for (const std::int32_t m : {9, 16, 129, 256}) EXPECT_EQ(served(e, dense(m)), 0) << m;
 }
 
 TEST_F(ExportWorkspace, OneOfEachBucket) {
@@ -218,7 +217,7 @@ TEST_F(ExportWorkspace, SaysWhatTheStepsAre) {
   MatmulExport what;
   what.in = DType::f8e4m3;
   what.out = DType::bf16;
-  what.sizes = {{24, 300, 9001}};
+  what.sizes = {{24, 72, 65537}};
   const ExportReport report = written(what, options("said"));
   const std::string header = text_of(fs::path(report.directory) / "said.h");
   for (const std::string& text : {report.text(), header}) {
@@ -226,8 +225,8 @@ TEST_F(ExportWorkspace, SaysWhatTheStepsAre) {
     EXPECT_THAT(text, ContainsRegex("PackRows: copies b"));
     EXPECT_THAT(text, ContainsRegex("SplitMatmul: multiplies, k in [0-9]+ parts; block_m="));
     EXPECT_THAT(text, ContainsRegex("ReduceSplits: adds the partial sums up"));
-    EXPECT_THAT(text, HasSubstr("workspace: copy of a, m_size rows of 9008 bytes"));
-    EXPECT_THAT(text, HasSubstr("workspace: copy of b, 300 rows of 9008 bytes"));
+    EXPECT_THAT(text, HasSubstr("workspace: copy of a, m_size rows of 65552 bytes"));
+    EXPECT_THAT(text, HasSubstr("workspace: copy of b, 72 rows of 65552 bytes"));
     EXPECT_THAT(text, ContainsRegex("workspace: partial sums, m_size rows of [0-9]+ bytes"));
   }
   EXPECT_THAT(header, HasSubstr("a multiple of 256 bytes"));
@@ -235,9 +234,9 @@ TEST_F(ExportWorkspace, SaysWhatTheStepsAre) {
   EXPECT_EQ(manifest["workspace_alignment"], 256);
   const auto& bucket = manifest["buckets"][0];
   EXPECT_EQ(bucket["steps"].size(), 4U);
-  EXPECT_EQ(bucket["workspace"][1]["rows"], 300);
+  EXPECT_EQ(bucket["workspace"][1]["rows"], 72);
   EXPECT_EQ(bucket["workspace"][0]["rows"], "m_size");
-  EXPECT_EQ(bucket["workspace"][0]["row_bytes"], 9008);
+  EXPECT_EQ(bucket["workspace"][0]["row_bytes"], 65552);
 }
 
 TEST_F(ExportWorkspace, ReadsCubinsFromFiles) {

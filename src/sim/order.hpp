@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -187,7 +188,9 @@ class Order {
     Component warp = 0;
     int lane = 0;
     int target = 0;
-    auto operator<=>(const RemoteKey&) const = default;
+    bool operator<(const RemoteKey& other) const {
+      return std::tie(warp, lane, target) < std::tie(other.warp, other.lane, other.target);
+    }
   };
   // What a pointer parameter points into. Parameters whose buffers overlap have the same memory.
   struct GlobalMemory {

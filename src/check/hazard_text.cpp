@@ -39,8 +39,7 @@ constexpr std::array<HazardText, hazard_count> table{{
      "Commit the store and wait for its bulk group in the thread that issued it, then synchronise."},
     {Hazard::cluster, "Cluster out of step",
      "A block signals or accesses a block of its cluster that may have ended or not have started, or blocks execute "
-     "different cluster "
-     "barriers.",
+     "different cluster barriers.",
      "Let every block of the cluster reach a common cluster barrier after the last access to another block."},
     {Hazard::out_of_bounds, "Access out of bounds", "An access lies outside the memory that it is meant for.",
      "Bound the access, or give the tensor the extents that it has."},

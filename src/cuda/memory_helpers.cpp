@@ -11,12 +11,12 @@ namespace {
 
 struct Access {
   bool load = false;
-  bool global = false;
   std::string space;  // PTX state space
   bool masked = false;
   int bytes = 0;
   std::string function;
   std::string register_type;  // empty for accesses of 1 and 2 bytes
+  bool global() const { return space == "global"; }
 };
 
 bool consume(std::string_view& text, std::string_view prefix) {
@@ -25,20 +25,21 @@ bool consume(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
+struct SpaceName {
+  const char *word, *space;
+};
+constexpr SpaceName spaces[] = {{"global_", "global"}, {"shared_", "shared"}, {"cluster_", "shared::cluster"}};
+
 bool parse_name(std::string_view text, Access* a) {
   a->function = std::string(text);
   a->load = consume(text, "load_");
   if (!a->load && !consume(text, "store_")) return false;
-  a->global = consume(text, "global_");
-  if (a->global) {
-    a->space = "global";
-  } else if (consume(text, "shared_")) {
-    a->space = "shared";
-  } else if (consume(text, "cluster_")) {
-    a->space = "shared::cluster";
-  } else {
-    return false;
+  for (const auto& [word, space] : spaces) {
+    if (!consume(text, word)) continue;
+    a->space = space;
+    break;
   }
+  if (a->space.empty()) return false;
   for (const int bytes : {16, 8, 4, 2, 1}) {
     if (!consume(text, std::to_string(bytes))) continue;
     a->bytes = bytes;
@@ -63,8 +64,8 @@ constexpr RegisterClass classes[] = {{"unsigned", 'r', 4, "b32"},
 // 1 and 2 bytes travel in one 32-bit word: ld zero-extends, st takes the low bits.
 std::string scalar_text(const Access& a) {
   const std::string type = a.bytes == 1 ? "u8" : "u16";
-  const std::string pointer = a.global ? (a.load ? "const void* p" : "void* p") : "unsigned p";
-  const char* address = a.global ? "l" : "r";
+  const std::string pointer = a.global() ? (a.load ? "const void* p" : "void* p") : "unsigned p";
+  const char* address = a.global() ? "l" : "r";
   const std::string guard = a.masked ? "{ .reg .pred on; setp.ne.u32 on, %2, 0; @on " : "";
   const std::string mask = a.masked ? ", \"r\"((unsigned)on)" : "";
   const char* close = a.masked ? " }" : "";
@@ -98,8 +99,9 @@ std::string vector_text(const Access& a, const RegisterClass& c) {
                                   : fmt::format("st.{}.{} {}, {};", a.space, type, address, list);
   const std::string code =
       a.masked ? fmt::format("{{ .reg .pred on; setp.ne.u32 on, %{}, 0; @on {} }}", count + 1, body) : body;
-  const std::string inputs = fmt::format("\"{}\"(p){}", a.global ? "l" : "r", a.masked ? ", \"r\"((unsigned)on)" : "");
-  const std::string pointer = a.global ? (a.load ? "const void* p" : "void* p") : "unsigned p";
+  const std::string inputs =
+      fmt::format("\"{}\"(p){}", a.global() ? "l" : "r", a.masked ? ", \"r\"((unsigned)on)" : "");
+  const std::string pointer = a.global() ? (a.load ? "const void* p" : "void* p") : "unsigned p";
   const std::string signature = fmt::format("DEVICE void {}({}{}{}* r, {}) {{\n", a.function,
                                             a.masked ? "bool on, " : "", a.load ? "" : "const ", c.name, pointer);
   if (a.load) {

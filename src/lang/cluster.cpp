@@ -43,18 +43,6 @@ UInt32 Cluster::all(SourceLoc loc) const {
   return UInt32(make_integer(DType::u32, (std::int64_t{1} << size) - 1, loc));
 }
 
-PeerTensor Cluster::map_shared_rank(const SharedTensor& tensor, const IndexArg& rank, SourceLoc loc) const {
-  Tracer& t = Tracer::current("cluster.map_shared_rank()", loc);
-  const tile::SharedView* from = t.use(tensor.ref(), loc);
-  const auto cta = t.use_rank("cluster.map_shared_rank()", rank.ref, loc);
-  if (from == nullptr || !cta) return PeerTensor(SharedRef{});
-  tile::SharedView view = *from;
-  view.cta = *cta;
-  const bool lasting = view.cta == nullptr || view.cta->is_constant();
-  return PeerTensor(
-      SharedRef{t.kernel->new_shared_view(std::move(view)), lasting ? tensor.ref().origin : t.origin(loc)});
-}
-
 void Cluster::sync(SourceLoc loc) const {
   Tracer& t = Tracer::current("cluster.sync()", loc);
   t.use_cluster(loc);
@@ -69,12 +57,16 @@ void Cluster::sync(SourceLoc loc) const {
 
 namespace {
 
+bool of_whole_warps(const tile::Group& group) {
+  return group.begin % 32 == 0 && group.count % 32 == 0 && !group.each_warp;
+}
+
 template <class Half>
 void half_sync(const char* call, SourceLoc loc) {
   Tracer& t = Tracer::current(call, loc);
   t.use_cluster(loc);
   const tile::Group group = t.group(loc);
-  if (group.begin % 32 != 0 || group.count % 32 != 0 || group.each_warp) {
+  if (!of_whole_warps(group)) {
     t.error(loc, fmt::format("{} is executed by {}", call, lang::group_text(group)),
             "whole warps take part: put it in a group of whole warps, or outside groups");
     return;
@@ -115,7 +107,7 @@ tile::NamedBarrier* use_named(Tracer& t, const char* call, const NamedBarrier& b
   const tile::Group group = t.group(loc);
   const NamedBarrierRef& ref = barrier.ref();
   if (ref.node == nullptr || !t.usable(ref.origin, "the named barrier", loc)) return nullptr;
-  if (group.begin % 32 != 0 || group.count % 32 != 0 || group.each_warp) {
+  if (!of_whole_warps(group)) {
     t.error(loc, fmt::format("{} is executed by {}", call, lang::group_text(group)),
             "whole warps meet at a named barrier: use it in a group of whole warps");
     return nullptr;

@@ -120,18 +120,9 @@ class Analysis {
                     [&](const tile::SetRegisters& s) { collective(s, group, "registers()", false); },
                     [&](const tile::NamedBarrierSync& s) { collective(s, group, "named_barrier.sync()", false); },
                     [&](const tile::NamedBarrierArrive& s) { collective(s, group, "named_barrier.arrive()", false); },
-                    [&](const tile::ClusterSync& s) {
-                      collective(s, group, "cluster.sync()", false);
-                      whole_cluster(s, "cluster.sync()");
-                    },
-                    [&](const tile::ClusterArrive& s) {
-                      collective(s, group, "cluster.arrive()", false);
-                      whole_cluster(s, "cluster.arrive()");
-                    },
-                    [&](const tile::ClusterWait& s) {
-                      collective(s, group, "cluster.wait()", false);
-                      whole_cluster(s, "cluster.wait()");
-                    },
+                    [&](const tile::ClusterSync& s) { whole_cluster(s, group, "cluster.sync()"); },
+                    [&](const tile::ClusterArrive& s) { whole_cluster(s, group, "cluster.arrive()"); },
+                    [&](const tile::ClusterWait& s) { whole_cluster(s, group, "cluster.wait()"); },
                     [&](const ir::Stmt&) {},
                 });
     }
@@ -186,7 +177,8 @@ class Analysis {
   }
 
   // All blocks of a cluster must get to the statement.
-  void whole_cluster(const ir::Stmt& s, const char* call) {
+  void whole_cluster(const ir::Stmt& s, const tile::Group& group, const char* call) {
+    collective(s, group, call, false);
     if (!reporting_ || kernel_->cluster_size() == 1) return;
     for (const Control& c : control_) {
       if (c.sources.count(nullptr) == 0) continue;

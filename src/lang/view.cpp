@@ -1,8 +1,8 @@
-// Parts of shared tiles.
+// Parts of shared tiles, and tiles of other blocks.
 #include <fmt/format.h>
 
 #include "lang/tracer.hpp"
-#include "tessera/lang/tensor.hpp"
+#include "tessera/lang/cluster.hpp"
 
 namespace tessera::lang {
 
@@ -130,6 +130,16 @@ SharedRef transpose_shared(const SharedRef& ref, SourceLoc loc) {
   tile::SharedView view = *from;
   std::swap(view.dims[0], view.dims[1]);
   return made(t, std::move(view), ref.origin, nullptr, loc);
+}
+
+PeerTensor Cluster::map_shared_rank(const SharedTensor& tensor, const IndexArg& rank, SourceLoc loc) const {
+  Tracer& t = Tracer::current("cluster.map_shared_rank()", loc);
+  const tile::SharedView* from = t.use(tensor.ref(), loc);
+  const auto cta = t.use_rank("cluster.map_shared_rank()", rank.ref, loc);
+  if (from == nullptr || !cta) return PeerTensor(SharedRef{});
+  tile::SharedView view = *from;
+  view.cta = *cta;
+  return PeerTensor(made(t, std::move(view), tensor.ref().origin, *cta, loc));
 }
 
 DType dtype_of_shared(const SharedRef& r) { return r.node != nullptr ? r.node->tensor->type : DType::f32; }

@@ -6,18 +6,6 @@ namespace {
 
 using testing::HasSubstr;
 
-KernelPtr trace_cluster(int size, const Program::Body& body) {
-  return trace_bare([&](Program& k) {
-    k.attrs.cluster = {size};
-    k.attrs.blocks = {size * cdiv(*k.n, 128)};
-    k.attrs.warps = 8;
-    body(k);
-  });
-}
-void expect_in_cluster(const Program::Body& body, const std::string& sentence) {
-  expect_error([&] { trace_cluster(2, body); }, sentence);
-}
-
 TEST(Clusters, WhatIsRecorded) {
   const auto kernel = trace_bare([](Program& k) {
     k.attrs.cluster = {2, 1, 2};

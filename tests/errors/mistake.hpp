@@ -56,6 +56,15 @@ inline KernelPtr trace_body(const Program::Body& body) {
     body(k);
   });
 }
+// In a cluster of `size` blocks along x.
+inline KernelPtr trace_cluster(int size, const Program::Body& body) {
+  return trace_bare([&](Program& k) {
+    k.attrs.cluster = {size};
+    k.attrs.blocks = {size * cdiv(*k.n, 128)};
+    k.attrs.warps = 8;
+    body(k);
+  });
+}
 inline std::string text_of(const Program::Body& body) { return ir::tile::to_string(*trace_body(body), false); }
 
 // The text of the user error that `run` throws, whose first diagnostic must point at a line marked `// <- error`, and
@@ -88,6 +97,9 @@ inline void expect_mistake(const Program::Body& body, const std::string& sentenc
 }
 inline void expect_mistake_bare(const Program::Body& body, const std::string& sentence) {
   EXPECT_THAT(mistake_bare(body), testing::HasSubstr(sentence));
+}
+inline void expect_in_cluster(const Program::Body& body, const std::string& sentence) {
+  expect_error([&] { trace_cluster(2, body); }, sentence);
 }
 
 }  // namespace tessera::test

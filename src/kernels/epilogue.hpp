@@ -31,8 +31,6 @@ class Epilogue : public KernelCode {
     const bool long_formula = steps_.activation == Activation::gelu || steps_.activation == Activation::silu;
     return columns % 16 == 0 && !(long_formula && sums.shape()[0] > 64) ? 16 : 8;
   }
-  // C, or for by_columns(form()) its transpose.
-  const GlobalView& view() const { return c_; }
 
   // What has to be read from memory to finish the tile of `shape` at [row, column]: to be called well before finish().
   struct Addends {
@@ -61,6 +59,16 @@ class Epilogue : public KernelCode {
       store_global(c_, tile.transpose(), {column, row});
     else
       store_global(c_, tile, {row, column});
+  }
+  // A staging tile, which lies as C does, as rows of the result.
+  SharedTensor as_rows(const SharedTensor& staging) const { return by_columns(form_) ? staging.transpose() : staging; }
+  // One thread: has the TMA engine store a staging tile to [row, column], as a bulk group.
+  void send_staged(const SharedTensor& staging, const Int32& row, const Int32& column) const {
+    if (by_columns(form_))
+      tma.shared_to_global({.src = staging, .dst = c_, .offsets = {column, row}});
+    else
+      tma.shared_to_global({.src = staging, .dst = c_, .offsets = {row, column}});
+    tma.commit_group();
   }
   // Finishes the tile of sums at [row, column] and stores it, without shared memory.
   void send_directly(const RegisterTensor& sums, const Int32& row, const Int32& column) const {
@@ -91,7 +99,7 @@ class Epilogue : public KernelCode {
   OutputForm form_;
   EpilogueSteps steps_;
   Float32 alpha_, beta_;
-  GlobalView c_, bias_;
+  GlobalView c_, bias_;  // c_: for by_columns(form_) C's transpose
 };
 
 }  // namespace tessera::kernels

@@ -142,7 +142,6 @@ struct PersistentMatmul : Script {
             const Int32& column) const {
     const auto rows = static_cast<int>(acc.shape()[0]);
     const int piece = epilogue.piece(std::gcd(config.store_n, config.block_n), acc);
-    const bool across = by_columns(epilogue.form());
     for (int begin = 0; begin < config.block_n; begin += config.store_n) {
       const int part = begin / config.store_n, columns = std::min(config.store_n, config.block_n - begin);
       const int pieces = columns / piece;
@@ -158,20 +157,14 @@ struct PersistentMatmul : Script {
         continue;
       }
       const SharedTensor staging = columns < config.store_n ? sc.rest[0][me][0] : sc.whole[me][part % config.buffers];
-      const SharedTensor tile = across ? staging.transpose() : staging;
+      const SharedTensor tile = epilogue.as_rows(staging);
       // The last store from here has left.
       if (auto _ = single_thread(0)) tma.wait_group(stores_since_last_use(part) - 1, {.read = true});
       sync();
       for (int i = 0; i < pieces; ++i) store_shared(tile.split(1, pieces)[i], finished(i));
       fence.proxy_async();
       sync();
-      if (auto _ = single_thread(0)) {
-        if (across)
-          tma.shared_to_global({.src = staging, .dst = epilogue.view(), .offsets = {first, row}});
-        else
-          tma.shared_to_global({.src = staging, .dst = epilogue.view(), .offsets = {row, first}});
-        tma.commit_group();
-      }
+      if (auto _ = single_thread(0)) epilogue.send_staged(staging, row, first);
     }
   }
 };

@@ -188,23 +188,16 @@ struct SplitMatmul : Script {
         if (staging.empty())
           epilogue.store(results, row + i * piece, column);
         else
-          store_shared(as_rows(staging.front()[me], epilogue).split(0, pieces)[i], results);
+          store_shared(epilogue.as_rows(staging.front()[me]).split(0, pieces)[i], results);
       }
     }
     if (staging.empty()) return;
     fence.proxy_async();
     sync();
     if (auto _ = single_thread(0)) {
-      if (by_columns(epilogue.form()))
-        tma.shared_to_global({.src = staging.front()[me], .dst = epilogue.view(), .offsets = {column, row}});
-      else
-        tma.shared_to_global({.src = staging.front()[me], .dst = epilogue.view(), .offsets = {row, column}});
-      tma.commit_group();
+      epilogue.send_staged(staging.front()[me], row, column);
       tma.wait_group(0, {.read = true});
     }
-  }
-  static SharedTensor as_rows(const SharedTensor& tile, const Epilogue<Out>& epilogue) {
-    return by_columns(epilogue.form()) ? tile.transpose() : tile;
   }
 };
 

@@ -145,7 +145,9 @@ void StmtPrinter::statement(const Stmt* s) {
           },
           [&](const thread::TmaPrefetchBox& n) { print(n); },
           [&](const thread::PrefetchTensorMap& n) { call(s, "prefetch_tensor_map", {"&" + maps_.at(n.map)}); },
-          [&](const thread::ClusterArrive&) { instruction(s, "barrier.cluster.arrive.release.aligned"); },
+          [&](const thread::ClusterArrive& n) {
+            instruction(s, fmt::format("barrier.cluster.arrive.{}.aligned", n.relaxed ? "relaxed" : "release"));
+          },
           [&](const thread::ClusterWait&) { instruction(s, "barrier.cluster.wait.acquire.aligned"); },
           [&](const thread::GridDependency& n) {
             instruction(s, n.launch ? "griddepcontrol.launch_dependents" : "griddepcontrol.wait");

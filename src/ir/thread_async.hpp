@@ -144,9 +144,12 @@ struct PrefetchTensorMap final : StmtOf<StmtKind::thread_PrefetchTensorMap> {
   std::uint32_t map;
   PrefetchTensorMap(SourceLoc l, std::uint32_t m) : StmtOf(l), map(m) {}
 };
-// barrier.cluster.arrive.release.aligned / barrier.cluster.wait.acquire.aligned, by all threads of all CTAs.
+// barrier.cluster.arrive.release.aligned / barrier.cluster.wait.acquire.aligned, by all threads of all CTAs. A relaxed
+// arrival releases nothing but the initialisations of mbarriers that fence.mbarrier_init.release.cluster of its thread
+// has published (PTX ISA, membar/fence): it does not wait until the thread's other operations are visible.
 struct ClusterArrive final : StmtOf<StmtKind::thread_ClusterArrive> {
-  explicit ClusterArrive(SourceLoc l) : StmtOf(l) {}
+  bool relaxed;
+  explicit ClusterArrive(SourceLoc l, bool relaxed_ = false) : StmtOf(l), relaxed(relaxed_) {}
 };
 struct ClusterWait final : StmtOf<StmtKind::thread_ClusterWait> {
   explicit ClusterWait(SourceLoc l) : StmtOf(l) {}

@@ -229,7 +229,7 @@ class Printer {
     return fmt::format("tma.prefetch map{} at ({})", n.map, list(n.coords));
   }
   std::string instruction(const PrefetchTensorMap& n) { return fmt::format("prefetch.tensormap map{}", n.map); }
-  std::string instruction(const ClusterArrive&) { return "cluster.arrive"; }
+  std::string instruction(const ClusterArrive& n) { return n.relaxed ? "cluster.arrive.relaxed" : "cluster.arrive"; }
   std::string instruction(const ClusterWait&) { return "cluster.wait"; }
   std::string instruction(const GridDependency& n) {
     return n.launch ? "griddepcontrol.launch_dependents" : "griddepcontrol.wait";

@@ -250,7 +250,8 @@ void Lowering::prologue() {
     emit<thread::Fence>(loc, thread::FenceKind::mbarrier_init, "makes the barriers known to the async proxy");
     current = &statements;
     if (shares_barriers) {
-      emit<thread::ClusterArrive>(loc);
+      constexpr bool relaxed = true;  // nothing but barriers was written so far
+      emit<thread::ClusterArrive>(loc, relaxed);
       emit<thread::ClusterWait>(loc);
     } else {
       emit<thread::BarrierSync>(loc, 0, kernel.warps * 32);

@@ -125,7 +125,13 @@ void Order::named_leave(int cta, int id, const std::vector<int>& warps) {
   all.clear();
 }
 
-void Order::cluster_arrive(int cta, int warp) { release(cluster_pending_[cluster_of(cta)], cta, warp, full_mask); }
+void Order::cluster_arrive(int cta, int warp, bool relaxed) {
+  Clock& pending = cluster_pending_[cluster_of(cta)];
+  if (!relaxed) return release(pending, cta, warp, full_mask);
+  for (const BarrierOrder& b : barriers_) {
+    if (b.visible && b.init.block->place == cta && b.init.warp == warp) pending.known.raise(b.published, 1);
+  }
+}
 
 void Order::cluster_complete(int cluster) {
   const auto at = static_cast<std::size_t>(cluster);
@@ -169,6 +175,7 @@ std::uint32_t Order::init(const Site& site, std::uint32_t offset) {
   const auto index = static_cast<std::uint32_t>(barriers_.size());
   BarrierOrder b;
   b.component = next_component_++;
+  b.published = next_component_++;
   b.offset = offset;
   b.init = site;
   b.init_time = of(site.block->place, site.warp).now;

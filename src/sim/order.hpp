@@ -88,7 +88,7 @@ class Order {
   void warp_sync(int cta, int warp, std::uint32_t lanes);
   void named_arrive(int cta, int id, int warp);
   void named_leave(int cta, int id, const std::vector<int>& warps);  // the barrier is complete
-  void cluster_arrive(int cta, int warp);
+  void cluster_arrive(int cta, int warp, bool relaxed);
   void cluster_complete(int cluster);
   void cluster_wait(int cta, int warp);
   void fence_proxy(int cta, int warp, std::uint32_t lanes);
@@ -166,6 +166,7 @@ class Order {
   };
   struct BarrierOrder {
     Component component = 0;
+    Component published = 0;  // its initialisation, as fence.mbarrier_init and a relaxed arrival release it: at time 1
     std::uint32_t offset = 0;
     Clock pending, completed;  // what arrivals release, and released in the phase before
     Clock issuers;             // what the threads that issued copies in the current phase knew then

@@ -167,7 +167,7 @@ thread::Kernel cluster_matmul() {
     }
   });
   b.add<thread::Fence>(thread::FenceKind::mbarrier_init, "");
-  b.line(14).add<thread::ClusterArrive>();
+  b.line(14).add<thread::ClusterArrive>(true);
   b.add<thread::ClusterWait>();
   b.line(15).add<thread::GridDependency>(false);
   auto* roles = b.line(16).when(e.binary(ExprKind::lt, b.warp(), b.i32(4)), [&] { produce(b, rank, row0, column0); });

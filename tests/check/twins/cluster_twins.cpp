@@ -1,4 +1,6 @@
 // Blocks of a cluster that signal and copy into each other.
+#include <algorithm>
+
 #include "ir_twin.hpp"
 
 namespace tessera::twins {
@@ -114,8 +116,8 @@ using Kernel = std::shared_ptr<IrTwin>;
 struct ClusterTwin : IrTwin {
   ClusterTwin() : IrTwin(1, 4, 2) { kernel.cluster = {2, 1, 1}; }
   E rank() { return leaf(ExprKind::cluster_rank); }
-  void synchronise(SourceLoc loc = SourceLoc::here()) {
-    add<thread::ClusterArrive>(loc);
+  void synchronise(SourceLoc loc = SourceLoc::here(), bool relaxed = false) {
+    add<thread::ClusterArrive>(loc, relaxed);
     add<thread::ClusterWait>(loc);
   }
   void copy_through() {
@@ -165,6 +167,30 @@ Kernel sends_early(bool broken) {
   });
   b->wait(IrTwin::bar, 0);
   b->copy_through();
+  b->synchronise();
+  return b;
+}
+
+// A relaxed arrival publishes barriers, no ordinary stores.
+Kernel reads_after_relaxed(bool broken) {
+  auto b = std::make_shared<ClusterTwin>();
+  b->when(b->lane() == 0, [&] {
+    b->init(IrTwin::bar, 1);
+    b->init_fence();
+  });
+  const auto* v = b->value();
+  b->load_x(v, b->rank() * 32 + b->lane());
+  b->store_tile(v, b->lane());  // <- first: peer_read_after_relaxed
+  b->synchronise(SourceLoc::here(), broken);
+  b->when(b->lane() == 0, [&] {  // which it does publish
+    b->add<thread::MbarrierArrive>(SourceLoc::here(), b->shared(IrTwin::bar), 1U, (b->rank() ^ 1).cast(DType::u32));
+  });
+  b->wait(IrTwin::bar, 0);
+  const E theirs = b->shared(0) + (b->lane() * 4).cast(DType::u32);
+  const E peer = (b->rank() ^ 1).cast(DType::u32);
+  const SourceLoc reads = SourceLoc::here();  // <- second: peer_read_after_relaxed
+  b->add<thread::LoadSharedVector>(reads, b->ref(v), 1, theirs, peer);
+  b->store_y(v, b->rank() * 32 + b->lane());
   b->synchronise();
   return b;
 }
@@ -220,6 +246,9 @@ void add_clusters(std::vector<Twin>& twins) {
   const std::set<Hazard> early{Hazard::cluster, Hazard::barrier_init};
   add_ir(family, about("cluster_signals_early", early, "bar"), counted(512), counted(64), signals_early);
   add_ir(family, about("cluster_sends_early", early, "bar"), counted(512), counted(64), sends_early);
+  auto swapped = counted(64);
+  std::rotate(swapped.begin(), swapped.begin() + 32, swapped.end());
+  add_ir(family, about("peer_read_after_relaxed", {Hazard::race}, "tile"), counted(512), swapped, reads_after_relaxed);
   add_ir(family, about("cluster_arrives_twice", {Hazard::cluster}, "cluster barrier"), counted(512), counted(64),
          arrives_twice);
   add_ir(family, about("cluster_waits_first", {Hazard::cluster}, "cluster barrier"), counted(512), counted(64),

@@ -100,7 +100,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1) c
     mbarrier_init(shared + 213032, 16);
   }
   fence_mbarrier_init();
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");  // kernels.cpp:14
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");  // kernels.cpp:14
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   asm volatile("griddepcontrol.wait;" ::: "memory");  // kernels.cpp:15
   if (warp < 4) {  // kernels.cpp:16

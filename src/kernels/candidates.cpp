@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/tile_traffic.hpp"
+
 namespace tessera::kernels {
 
 namespace {
@@ -89,18 +91,17 @@ int stages_beside(const Extents& e, const PersistentConfig& c) {
   return static_cast<int>(std::min<std::int64_t>(8, (shared_limit - barriers - staging_bytes(e, c)) / stage));
 }
 
-// The rows of tiles in a group for which a wave of tiles reads the least.
+// In rows of tiles: what GroupedTiles counts, which with clusters are not rows of a cluster's tiles.
 int group_of(const Extents& e, const PersistentConfig& c) {
-  int best = 8;
-  double least = 0;
-  for (const int group : {4, 8, 16}) {
-    const double rows = std::min<double>(group, ceil_div(static_cast<double>(e.m), c.block_m));
-    const double bytes = rows * c.block_m + ceil_div(e.sms, std::max(1.0, rows)) * c.block_n;
-    if (least != 0 && bytes >= least) continue;
-    least = bytes;
-    best = group;
-  }
-  return best;
+  const double k_bytes = static_cast<double>(e.k) * e.in_bytes;
+  TileRounds rounds;
+  rounds.rows = (e.m + c.block_m * c.cluster - 1) / (c.block_m * c.cluster);
+  rounds.columns = (e.n + c.block_n - 1) / c.block_n;
+  rounds.at_once = std::max(1, e.sms / c.cluster);
+  rounds.row_bytes = c.block_m * c.cluster * k_bytes;
+  rounds.column_bytes = c.block_n * k_bytes;
+  rounds.result_bytes = static_cast<double>(c.block_m) * c.cluster * c.block_n * e.out_bytes;
+  return static_cast<int>(best_group(rounds)) * c.cluster;
 }
 
 // Tiles of these heights, as wide as the sums leave room for in the consumers' registers, in every width that wgmma has
@@ -194,16 +195,15 @@ Extents extents_of(const Problem& p, int sms) {
 
 namespace {
 
-// The configuration of that tile; none if it does not fit the problem or the machine.
+// The configuration of that tile, but for its group; none if it does not fit the problem or the machine.
 std::optional<PersistentConfig> persistent_config(const Extents& e, Consumers consumers, int m, int n, int cluster) {
   if (!e.b_by_k && n % 64 != 0) return {};  // whole panels
-  PersistentConfig c{consumers, m, n, 128 / e.in_bytes, 0, cluster, 8, 0, 1};
+  PersistentConfig c{consumers, m, n, 128 / e.in_bytes, 0, cluster, cluster, 0, 1};
   // An epilogue that reads, or works on many values at once, leaves no room for the widest sums.
   if (c.wide() && e.steps.code() > 1) return {};
   if (c.consumer_count() == 3 && n > 152 && e.steps.code() > 1) return {};
   // The 40 registers that these sums leave to the producer are too few for ptxas here: it spills some bytes.
   if (c.wide() && (cluster == 1 || (e.in_bytes == 1 && n > 192))) return {};
-  c.group = group_of(e, c);
   const int row = 128 / e.out_bytes;  // covered by one swizzle
   c.store_n = store_columns(n, row);
   c.stages = stages_beside(e, c);
@@ -230,6 +230,7 @@ std::vector<Estimated<PersistentConfig>> persistent_candidates(const Extents& e)
       }
       sort(widths);
       widths.resize(std::min(widths.size(), widths_a_family));
+      for (auto& width : widths) width.config.group = group_of(e, width.config);
     }
   }
   return best_of_each_first(kinds);

@@ -14,7 +14,7 @@ struct PersistentConfig {
   Consumers consumers = Consumers::cooperative;
   int block_m = 128, block_n = 256, block_k = 64, stages = 4;
   int cluster = 2;   // CTAs that share the tiles of b
-  int group = 8;     // rows of tiles that are worked on together
+  int group = 8;     // rows of tiles that are worked on together, of whole clusters
   int store_n = 64;  // columns that leave together; the last ones of a tile may be fewer
   int buffers = 2;   // for them, of each consumer: 1 or 2
 

@@ -11,7 +11,6 @@ namespace tessera::kernels {
 namespace {
 
 constexpr double clock_mhz = 1700;
-constexpr double shared_rate = 128;                       // bytes a cycle and SM
 constexpr double l2_rate = 6154.0 / 132;                  // bytes a cycle and SM
 constexpr double memory_rate = 0.85 * 4.8e6 / clock_mhz;  // bytes a cycle
 constexpr double latency = 1000;                          // cycles from a copy's start to its slot's next one
@@ -21,17 +20,25 @@ constexpr std::int64_t shared_limit = 232448, barriers = 512;
 
 double ceil_div(double a, double b) { return std::ceil(a / b); }
 
+// Bytes a cycle and SM, from shared memory and from L2: with the second pair the model orders configurations of
+// PersistentMatmul as they were measured, with the first those of the other kernels.
+struct Rates {
+  double shared, l2;
+};
+constexpr Rates single_tile_rates{128, l2_rate}, persistent_rates{140, 60};
+
 // Of one k-block of a tile of wgmma rows x columns.
 struct Block {
   double rows, columns, k_bytes, in_bytes;
   double fetched;  // bytes from L2 for this SM
   double stages;
+  Rates rates = single_tile_rates;
 
   double cycles() const {
     const double math = 2 * rows * columns * (k_bytes / in_bytes) / (in_bytes == 1 ? 8192 : 4096);
     const double filled = (rows + columns) * k_bytes;
     const double read = rows / 64 * (k_bytes / 32) * (2048 + 32 * columns);
-    return std::max({math, (filled + read) / shared_rate, fetched / l2_rate, latency / stages});
+    return std::max({math, (filled + read) / rates.shared, fetched / rates.l2, latency / stages});
   }
 };
 
@@ -45,6 +52,15 @@ double epilogue_cycles(const Extents& e, double elements, double warpgroups) {
   return 600 + std::max(stored, elements * an_element / std::min(warpgroups, 1.0)) / warpgroups;
 }
 
+// The same for a warpgroup that stores a whole tile beside another one that multiplies: 1100 cycles a part, and 800
+// more where it waits until the engine has read the part before, which lies in the same memory (traced on an H200).
+double ping_pong_epilogue_cycles(const Extents& e, const PersistentConfig& c) {
+  const double all = epilogue_cycles(e, static_cast<double>(c.block_m) * c.block_n, 1);
+  if (!by_tma(e.form)) return all;
+  const int whole = c.block_n / c.store_n, waits = std::max(0, c.buffers == 1 ? whole - 1 : 0);
+  return std::max(all, 1100 * ceil_div(c.block_n, c.store_n) + 800.0 * waits);
+}
+
 double memory_cycles(const Extents& e) {
   const auto m = static_cast<double>(e.m), n = static_cast<double>(e.n), k = static_cast<double>(e.k);
   return ((m + n) * k * e.in_bytes + m * n * e.out_bytes * (e.steps.add_c ? 2 : 1)) / memory_rate;
@@ -56,14 +72,19 @@ double estimate(const Extents& e, const PersistentConfig& c) {
                tiles_n = ceil_div(static_cast<double>(e.n), n);
   const double rounds = ceil_div(tiles_m * tiles_n, std::max(1, e.sms / c.cluster));
   const double k_bytes = c.block_k * e.in_bytes;
-  const Block block{
-      m, n, k_bytes, static_cast<double>(e.in_bytes), (m + n / c.cluster) * k_bytes, static_cast<double>(c.stages)};
+  const Block block{m,
+                    n,
+                    k_bytes,
+                    static_cast<double>(e.in_bytes),
+                    (m + n / c.cluster) * k_bytes,
+                    static_cast<double>(c.stages),
+                    persistent_rates};
   const double loop = ceil_div(static_cast<double>(e.k), c.block_k) * block.cycles();
   double cycles = fill_cycles;
   if (c.consumers == Consumers::cooperative) {
     cycles += rounds * (loop / 0.97 + epilogue_cycles(e, m * n, c.consumer_count()));
   } else {  // the loops follow each other, unless the epilogues take longer
-    const double epilogue = epilogue_cycles(e, m * n, 1);
+    const double epilogue = ping_pong_epilogue_cycles(e, c);
     cycles += rounds * std::max(loop / 0.97 + 150, (loop + epilogue) / 2) + epilogue;
   }
   return std::max(cycles, memory_cycles(e) + fill_cycles) / clock_mhz + launch_us;
@@ -114,7 +135,7 @@ constexpr TileFamily persistent_families[] = {
     {Consumers::cooperative, 128, 64, 256}, {Consumers::cooperative, 192, 64, 192},
     {Consumers::cooperative, 256, 64, 128}, {Consumers::cooperative, 256, 136, 200},
     {Consumers::ping_pong, 128, 64, 200},   {Consumers::ping_pong, 64, 64, 256}};
-constexpr std::size_t widths_a_family = 3;  // of each cluster size, the fastest by the model
+constexpr std::size_t widths_a_family = 5;  // of each cluster size, the fastest by the model
 
 // Shared memory beside the ring: sums that the CTAs of a cluster add up, or results on their way to memory.
 std::int64_t tile_bytes(const Extents& e, const SplitConfig& c, int splits) {
@@ -168,8 +189,23 @@ void sort(std::vector<Estimated<Config>>& list) {
   std::stable_sort(list.begin(), list.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
 }
 
-// The fastest of each kind come first, then all second ones, and so on: the model compares what is of one kind better
-// than kinds. Each kind is sorted.
+// The fastest of each kind come first, since the model compares what is of one kind better than kinds; then the rest.
+// Each kind is sorted.
+template <class Config>
+std::vector<Estimated<Config>> best_of_each_then_rest(const std::vector<std::vector<Estimated<Config>>>& kinds) {
+  std::vector<Estimated<Config>> result, rest;
+  for (const auto& kind : kinds) {
+    if (kind.empty()) continue;
+    result.push_back(kind.front());
+    rest.insert(rest.end(), kind.begin() + 1, kind.end());
+  }
+  sort(result);
+  sort(rest);
+  result.insert(result.end(), rest.begin(), rest.end());
+  return result;
+}
+
+// The same, but that the fastest ones are followed by all second ones, and so on.
 template <class Config>
 std::vector<Estimated<Config>> best_of_each_first(const std::vector<std::vector<Estimated<Config>>>& kinds) {
   std::vector<Estimated<Config>> result;
@@ -233,7 +269,7 @@ std::vector<Estimated<PersistentConfig>> persistent_candidates(const Extents& e)
       for (auto& width : widths) width.config.group = group_of(e, width.config);
     }
   }
-  return best_of_each_first(kinds);
+  return best_of_each_then_rest(kinds);
 }
 
 namespace {

@@ -24,6 +24,11 @@ struct PersistentConfig {
   int consumer_rows() const { return consumers == Consumers::ping_pong ? block_m : block_m / consumer_count(); }
   // Sums that need every register there is.
   bool wide() const { return consumer_rows() * block_n > 128 * 160; }
+  // Of what an SM has for each thread's place in all warpgroups, 504 or, with three consumers, 512.
+  int producer_registers() const {
+    return wide() ? 40 : consumer_count() == 2 && consumer_rows() * block_n <= 128 * 128 ? 88 : 56;
+  }
+  int consumer_registers() const { return consumer_count() == 3 ? 152 : (504 - producer_registers()) / 2; }
   bool operator==(const PersistentConfig&) const = default;
 };
 

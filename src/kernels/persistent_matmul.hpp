@@ -29,7 +29,6 @@ struct PersistentMatmul : Script {
     const bool turns = consumers == Consumers::ping_pong;
     const bool across = by_columns(form);
     const int count = config.consumer_count(), rows = config.consumer_rows();
-    const bool wide = config.wide();
     attrs.cluster = {cluster_m};
     attrs.blocks = persistent_grid();
     attrs.warps = 4 + 4 * count;  // the producer's warpgroup and the consumers
@@ -44,12 +43,12 @@ struct PersistentMatmul : Script {
     auto turn = mbarrier.alloc({4, 4});  // of consumers in turns: an arrival of each warp of the one before
 
     if (auto _ = warp_group(0, 4)) {
-      registers(wide ? 40 : 56);
+      registers(config.producer_registers());
       if (auto _ = single_thread()) produce(ring, tiles, a, b);
     }
     for (int me = 0; me < count; ++me) {  // a C++ loop: traced once for each consumer
       if (auto _ = warp_group(4 + 4 * me, 4)) {
-        registers(count == 3 ? 152 : wide ? 232 : 224);
+        registers(config.consumer_registers());
         auto acc = register_tensor<float>({rows, block_n}, 0.0f);
         if (turns) {
           take_turns(me, ring, tiles, a, b, acc, turn, epilogue, sc);

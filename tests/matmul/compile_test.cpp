@@ -66,7 +66,7 @@ TEST(Compile, PersistentMatmulOfOtherLayoutsAndTypes) {
   Extents e = square(8192, 8192);
   e.a_by_k = e.b_by_k = false;
   e.form = OutputForm::columns_tma;
-  expect_clean(persistent_program(DType::f16, DType::f16, sample(persistent_candidates(e), 2, 1)),
+  expect_clean(persistent_program(DType::f16, DType::f16, sample(persistent_candidates(e), 4, 1)),
                persistent_constants(e));
   e = square(8192, 8191);
   e.form = OutputForm::rows;

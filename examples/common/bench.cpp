@@ -28,7 +28,7 @@ std::vector<Timing> measure(int device, const std::vector<Contender>& contenders
   for (int round = 0; round < rounds + warm_up; ++round) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       const std::size_t turn = (i + static_cast<std::size_t>(round)) % contenders.size();
-      const double ms = timer.milliseconds_once([&] { contenders[turn].launch(nullptr); });
+      const double ms = timer.milliseconds_at_this_clock([&] { contenders[turn].launch(nullptr); });
       if (round >= warm_up) samples[turn].push_back(ms);
     }
   }
@@ -55,7 +55,7 @@ int fastest(int device, int count, const std::function<void(int, void* stream)>&
 std::string protocol(int device, int rounds) {
   return fmt::format(
       "contenders in rotating order, {} rounds that do not count and {} that do, {} before every run, CUDA events "
-      "around each, medians",
+      "around each, medians; of runs of less than 0.1 ms two in a row count as one, with their mean",
       warm_up, rounds, tessera::jit::L2Flush(device).protocol());
 }
 

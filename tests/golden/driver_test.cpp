@@ -125,11 +125,18 @@ TEST_F(Driver, FillsL2ByWritingWhereTheDriverTakesNoPtx) {
   }
 }
 
-TEST_F(Driver, TimesLongWorkAtTheClockOfABusyCard) {
+TEST_F(Driver, TimesShortWorkInPairsAndLongWorkAtTheClockOfABusyCard) {
   const jit::LaunchTimer timer(0);
   int launches = 0;
   set("elapsed_us", 99);
   EXPECT_NEAR(timer.milliseconds([&] { ++launches; }), 0.099, 1e-6);
+  EXPECT_EQ(launches, 2);
+  launches = 0;
+  EXPECT_NEAR(timer.milliseconds_at_this_clock([&] { set("elapsed_us", ++launches == 1 ? 40 : 60); }), 0.05, 1e-6);
+  EXPECT_EQ(launches, 2);
+  launches = 0;
+  set("elapsed_us", 101);
+  EXPECT_NEAR(timer.milliseconds_at_this_clock([&] { ++launches; }), 0.101, 1e-6);
   EXPECT_EQ(launches, 1);
   for (const auto& [us, expected] : {std::pair{101, 3}, std::pair{2000, 3}, std::pair{4000, 2}, std::pair{90000, 2}}) {
     launches = 0;

@@ -93,7 +93,8 @@ void Cta::cluster_arrive(Warp& warp, const Instr& in) {
          fmt::format("warp {} arrives at the cluster barrier again, before it has waited there", warp.index),
          "wait at the cluster barrier after each arrival");
   }
-  if (order_ != nullptr) order_->cluster_arrive(place_, warp.index, static_cast<const ir::thread::ClusterArrive*>(in.stmt)->relaxed);
+  if (order_ != nullptr)
+    order_->cluster_arrive(place_, warp.index, static_cast<const ir::thread::ClusterArrive*>(in.stmt)->relaxed);
   ++warp.cluster_arrivals;
   cluster_.update_barrier(place_);
 }

@@ -275,8 +275,8 @@ void Order::report_early_wait(const BarrierOrder& b, const Site& site, std::uint
 void Order::use_barrier(BarrierOrder& b, const Site& site, const char* what) {
   const int home = b.init.block->place;
   const Component init = warp_component(home, b.init.warp);
-  const bool known = knows(view(site), false, init, b.init.lane, b.init_time) ||
-                     knows(view(site), false, b.published, b.init.lane, 1);
+  const bool known =
+      knows(view(site), false, init, b.init.lane, b.init_time) || knows(view(site), false, b.published, b.init.lane, 1);
   const bool engine = site.block->place != home || std::string_view(what).find("copy") != std::string_view::npos;
   if (known && (b.visible || !engine)) return;
   const std::string name = barrier_name(b);

@@ -34,22 +34,21 @@ function(tessera_component name)
   set_property(GLOBAL APPEND PROPERTY TESSERA_LINK ${ARG_LINK})
 endfunction()
 
-# tessera_test(name SOURCES ... LINK ... [LABELS ...] [SEPARATE]): one GoogleTest program, one ctest entry a program. Labels that
+# tessera_test(name SOURCES ... LINK ... [LABELS ...] [SEPARATE] [OPTIMISED]): one GoogleTest program, one ctest entry a program. Labels that
 # mean something: `slow` and `package` are left out under the sanitizers, `gpu` where there is no card; `threads` is for programs
 # whose code runs threads of its own, all of which the target `threaded_tests` builds and tools/tsan.sh runs. SEPARATE: the sources
-# use the same names for different things or replace `operator new`, so that a unity build must not put them together.
+# use the same names for different things or replace `operator new`, so that a unity build must not put them together. OPTIMISED: the program computes much itself.
 function(tessera_test name)
-  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE;OPTIMISED" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   if(ARG_SEPARATE)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   target_link_libraries(${name} PRIVATE tessera_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
   # A test program is compiled more often than it runs, and spends its time in the libraries.
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize"
+     OR (CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT ARG_OPTIMISED AND NOT "slow" IN_LIST ARG_LABELS))
     target_compile_options(${name} PRIVATE -O0)
-  elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT "slow" IN_LIST ARG_LABELS)
-    target_compile_options(${name} PRIVATE -O1)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   if(ARG_LABELS)

@@ -57,7 +57,7 @@ double epilogue_cycles(const Extents& e, double elements, double warpgroups) {
 double ping_pong_epilogue_cycles(const Extents& e, const PersistentConfig& c) {
   const double all = epilogue_cycles(e, static_cast<double>(c.block_m) * c.block_n, 1);
   if (!by_tma(e.form)) return all;
-  const int whole = c.block_n / c.store_n, waits = std::max(0, c.buffers == 1 ? whole - 1 : 0);
+  const int whole = c.block_n / c.store_n, waits = c.buffers == 1 ? whole - 1 : 0;
   return std::max(all, 1100 * ceil_div(c.block_n, c.store_n) + 800.0 * waits);
 }
 
@@ -112,7 +112,8 @@ int stages_beside(const Extents& e, const PersistentConfig& c) {
   return static_cast<int>(std::min<std::int64_t>(8, (shared_limit - barriers - staging_bytes(e, c)) / stage));
 }
 
-// In rows of tiles: what GroupedTiles counts, which with clusters are not rows of a cluster's tiles.
+// The height of a group of tiles for which memory delivers the least; in rows of tiles, as GroupedTiles counts them,
+// where with clusters the model counts rows of a cluster's tiles.
 int group_of(const Extents& e, const PersistentConfig& c) {
   const double k_bytes = static_cast<double>(e.k) * e.in_bytes;
   TileRounds rounds;

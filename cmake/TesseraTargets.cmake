@@ -34,10 +34,11 @@ function(tessera_component name)
   set_property(GLOBAL APPEND PROPERTY TESSERA_LINK ${ARG_LINK})
 endfunction()
 
-# tessera_test(name SOURCES ... LINK ... [LABELS ...] [SEPARATE] [OPTIMISED]): one GoogleTest program, one ctest entry a program. Labels that
-# mean something: `slow` and `package` are left out under the sanitizers, `gpu` where there is no card; `threads` is for programs
-# whose code runs threads of its own, all of which the target `threaded_tests` builds and tools/tsan.sh runs. SEPARATE: the sources
-# use the same names for different things or replace `operator new`, so that a unity build must not put them together. OPTIMISED: the program computes much itself.
+# tessera_test(name SOURCES ... LINK ... [LABELS ...] [SEPARATE] [OPTIMISED]): one GoogleTest program, one ctest entry a program.
+# Labels that mean something: `slow` and `package` are left out under the sanitizers, `gpu` where there is no card; `threads` is for
+# programs whose code runs threads of its own, all of which the target `threaded_tests` builds and tools/tsan.sh runs. SEPARATE: the
+# sources use the same names for different things or replace `operator new`, so that a unity build must not put them together.
+# OPTIMISED: the program computes much itself.
 function(tessera_test name)
   cmake_parse_arguments(ARG "SEPARATE;OPTIMISED" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

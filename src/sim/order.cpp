@@ -125,6 +125,7 @@ void Order::named_leave(int cta, int id, const std::vector<int>& warps) {
   all.clear();
 }
 
+// A relaxed arrival hands on nothing but the barriers that this warp has initialised and published.
 void Order::cluster_arrive(int cta, int warp, bool relaxed) {
   Clock& pending = cluster_pending_[cluster_of(cta)];
   if (!relaxed) return release(pending, cta, warp, full_mask);

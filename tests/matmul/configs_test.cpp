@@ -1,4 +1,4 @@
-// Every configuration of every kernel, around the length of its ring.
+// The configurations of every kernel, around the length of their rings.
 #include <map>
 #include <set>
 #include <tuple>
@@ -19,6 +19,12 @@ class Configs : public ::testing::Test {
 
   // Blocks of k that leave the ring short, full and gone round.
   static std::set<int> counts(int stages) { return {1, stages - 1, stages, stages + 1}; }
+  // All of them, or the one whose turn it is.
+  static std::set<int> counts(int stages, bool all, std::size_t turn) {
+    const std::set<int> every = counts(stages);
+    if (all) return every;
+    return {*std::next(every.begin(), static_cast<std::ptrdiff_t>(turn % every.size()))};
+  }
   const Schedule& schedule() { return all_schedules()[rounds_++ % all_schedules().size()]; }
 
   // make(problem) gives the executor.
@@ -63,10 +69,7 @@ TYPED_TEST(Configs, OfPersistentMatmul) {
     EXPECT_GT(us, 0);
     ++seen;
     const bool first = kinds.insert({config.consumers, config.block_m, config.cluster}).second;
-    const std::set<int> counts = this->counts(config.stages);
-    std::size_t length = 0;
-    for (const int blocks : counts) {
-      if (length++ != seen % counts.size() && !first) continue;
+    for (const int blocks : this->counts(config.stages, first, seen)) {
       const auto make = [config = config](const Problem& p) { return make_persistent(p, {config}); };
       this->run(make, config.block_m + 8, config.block_n + 16, blocks * config.block_k, {}, {}, false,
                 "tile " + std::to_string(config.block_m) + "x" + std::to_string(config.block_n) + ", cluster " +
@@ -90,8 +93,7 @@ TYPED_TEST(Configs, OfPersistentMatmulInEveryWidth) {
                                std::to_string(static_cast<int>(config.consumers));
       if (!seen.insert(name).second) continue;
       widths.insert(config.block_n);
-      const auto counts = this->counts(config.stages);
-      const int blocks = *std::next(counts.begin(), static_cast<std::ptrdiff_t>(seen.size() % counts.size()));
+      const int blocks = *this->counts(config.stages, false, seen.size()).begin();
       const auto make = [config = config](const Problem& p) { return make_persistent(p, {config}); };
       this->run(make, config.block_m + 8, config.block_n + 16, blocks * config.block_k, {}, {}, false, name);
       if (this->HasFailure()) return;
@@ -144,10 +146,7 @@ TYPED_TEST(Configs, OfSplitMatmul) {
         if (!seen.insert(name).second) continue;
         const int parts = choice.splits * config.cluster_k;
         const bool first = kinds.insert({choice.splits, config.block_n, config.cluster, config.cluster_k}).second;
-        const std::set<int> counts = this->counts(config.stages);
-        std::size_t length = 0;
-        for (const int blocks : counts) {
-          if (length++ != seen.size() % counts.size() && !first) continue;
+        for (const int blocks : this->counts(config.stages, first, seen.size())) {
           const auto make = [&, config = config](const Problem& p) {
             return make_split(p, choice.splits, {config}, 0);
           };

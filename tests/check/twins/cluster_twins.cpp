@@ -182,12 +182,12 @@ Kernel reads_after_relaxed(bool broken) {
   b->load_x(v, b->rank() * 32 + b->lane());
   b->store_tile(v, b->lane());  // <- first: peer_read_after_relaxed
   b->synchronise(SourceLoc::here(), broken);
+  const E peer = (b->rank() ^ 1).cast(DType::u32);
   b->when(b->lane() == 0, [&] {  // which it does publish
-    b->add<thread::MbarrierArrive>(SourceLoc::here(), b->shared(IrTwin::bar), 1U, (b->rank() ^ 1).cast(DType::u32));
+    b->add<thread::MbarrierArrive>(SourceLoc::here(), b->shared(IrTwin::bar), 1U, peer);
   });
   b->wait(IrTwin::bar, 0);
   const E theirs = b->shared(0) + (b->lane() * 4).cast(DType::u32);
-  const E peer = (b->rank() ^ 1).cast(DType::u32);
   const SourceLoc reads = SourceLoc::here();  // <- second: peer_read_after_relaxed
   b->add<thread::LoadSharedVector>(reads, b->ref(v), 1, theirs, peer);
   b->store_y(v, b->rank() * 32 + b->lane());
